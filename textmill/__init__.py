@@ -1,0 +1,1 @@
+"""textmill: from raw text to language models that can be compared."""

@@ -1,0 +1,1 @@
+"""Small pieces every room stands on: errors that teach, atomic files, progress."""

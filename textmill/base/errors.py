@@ -1,0 +1,30 @@
+"""One kind of error for everything a user can mend.
+
+A `UserError` carries what was wrong, where, and what to type next, so that a stage or a
+command can end with one clear message instead of a traceback. Any other exception is a bug.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Bad input, data or environment: says what, where, and the next step."""
+
+    def __init__(self, what: str, *, where: str = "", next_step: str = "") -> None:
+        super().__init__(what, where, next_step)
+        self.what = what
+        self.where = where
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.next_step:
+            lines.append(f"  -> {self.next_step}")
+        return "\n".join(lines)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the closest known name, or an empty string."""
+    matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f'; did you mean "{matches[0]}"?' if matches else ""

@@ -1,0 +1,112 @@
+"""Files that are whole or absent: everything is written beside its place and renamed into it.
+
+A stage may be killed at any moment. A reader must never find half a file, so every write here
+goes to a temporary name in the same folder, is flushed to disk and then renamed. Tables are
+Arrow IPC files: unlike Parquet they do not carry the writer's version, so the same rows give
+the same bytes, and they can be memory-mapped without a copy.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from textmill.base.errors import UserError
+
+ROWS_A_BATCH = 65_536
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path; on success it is flushed and renamed to `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        _flush(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Yield a fresh temporary folder; on success it takes the place of `path` by rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        if path.exists():
+            shutil.rmtree(path)
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Write `data` (text as UTF-8, line ends as they are) so that `path` is whole or untouched."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON with a final line end. NaN and infinities are refused (ValueError)."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON; a missing or damaged file is a UserError that names it."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}", next_step="dvc repro") from None
+    except ValueError as error:
+        raise UserError(
+            f"{path} is not whole JSON ({error})", next_step=f"delete {path}, then: dvc repro"
+        ) from None
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write an Arrow IPC file in batches of a fixed size, so that equal tables are equal bytes."""
+    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table.combine_chunks(), max_chunksize=ROWS_A_BATCH)
+
+
+def read_table(path: Path) -> pa.Table:
+    """Memory-map an Arrow IPC file. A missing or damaged one is a UserError that names it."""
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(path), "r")).read_all()
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}", next_step="dvc repro") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(
+            f"{path} is not a whole Arrow file ({error})",
+            next_step=f"delete {path}, then: dvc repro",
+        ) from None
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file's bytes, as hexadecimal text."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
