@@ -1,0 +1,1 @@
+"""Scoring: one interface for every model, and what its numbers mean."""

@@ -1,0 +1,28 @@
+"""When two numbers may be compared: one key, and a bill for the same text.
+
+Two numbers are ranked or compared only under one key: the same cleaned test bytes with the same
+document bounds, scored by the same protocol.
+"""
+
+import hashlib
+
+PROTOCOL_VERSION = 1
+"""Raised when the meaning of a score changes; numbers of different versions are never compared."""
+
+
+def comparison_key(test_sha256: str) -> str:
+    """Key of a test split, from the sha256 of its cleaned bytes with their document bounds."""
+    return hashlib.sha256(f"{test_sha256} protocol {PROTOCOL_VERSION}".encode()).hexdigest()
+
+
+def why_not_byte_comparable(
+    *, lossy_lines: int, unknown_units: int, learnt_unknown: bool, finite: bool
+) -> str | None:
+    """Why a model's bits per byte would be the bill for another text, or None."""
+    if lossy_lines:
+        return f"the tokenizer does not give back {lossy_lines:,} of the lines"
+    if unknown_units and not learnt_unknown:
+        return f"{unknown_units:,} unknown units, and training showed the model none"
+    if not finite:
+        return "it gives probability zero to a part of the text"
+    return None

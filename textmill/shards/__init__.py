@@ -1,0 +1,1 @@
+"""Shards: token columns as memory-mapped Arrow files, with a manifest that checks itself."""

@@ -1,0 +1,156 @@
+"""Subwords: sentencepiece byte-pair encoding, set up so that no byte of text is lost.
+
+Sentencepiece's defaults lose text (they normalise, collapse spaces and skip long lines in
+silence). Here: identity normalisation, no dummy prefix, white space kept, byte fallback, a line
+limit that no line reaches, and U+2581, which sentencepiece uses for the space, escaped. The model
+is trained through an iterator and a writer with a pinned thread count, since paths and threads
+would otherwise end up in its bytes.
+"""
+
+import hashlib
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import sentencepiece as spm
+
+from textmill.base.errors import UserError
+from textmill.tokenizers.tokenizer import Encoded, offsets_of
+from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
+
+SPACE_MARK = "\u2581"
+ESCAPE = "\ue000"
+THREADS = 2
+LONGEST_LINE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class SubwordConfig:
+    """Byte-pair encoding with `pieces` ids in all (256 of them bytes, 3 reserved)."""
+
+    kind: Literal["subword"]
+    pieces: int = 4000
+
+    def __post_init__(self) -> None:
+        if self.pieces < 300:
+            raise ValueError("pieces must be 300 or more (256 bytes and 3 reserved ids among them)")
+
+
+class SubwordTokenizer:
+    """A sentencepiece model under ids by falling frequency."""
+
+    kind = "subword"
+
+    def __init__(self, vocabulary: Vocabulary, model: bytes) -> None:
+        self.vocabulary = vocabulary
+        self.model = model
+        self._processor = spm.SentencePieceProcessor(model_proto=model)
+        pieces = self._processor.piece_to_id(vocabulary.tokens.to_pylist())
+        self._piece_of = np.array([*range(len(RESERVED)), *pieces], dtype=np.int64)
+        self._id_of = np.argsort(self._piece_of).astype(vocabulary.dtype)
+
+    def encode(self, lines: pa.Array) -> Encoded:
+        """See `Tokenizer.encode`."""
+        texts = lines.to_pylist()
+        pieces, offsets = _encode(self._processor, texts)
+        ids = self._id_of[pieces]
+        decoded = self._processor.decode(_rows(pieces, offsets), num_threads=THREADS)
+        lossy = sum(unescape(back) != text for back, text in zip(decoded, texts, strict=True))
+        return Encoded(ids, offsets, pa.array([], pa.string()), lossy)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a piece sequence; reserved ids give nothing."""
+        pieces = self._piece_of[np.asarray(ids, dtype=np.int64)]
+        return unescape(self._processor.decode(pieces.tolist()))
+
+
+def train_subwords(lines: pa.Array, config: SubwordConfig) -> SubwordTokenizer:
+    """Learn the merges from a training text. UserError where it is too small for `pieces`."""
+    texts = lines.to_pylist()
+    model = _train_model(texts, config.pieces)
+    processor = spm.SentencePieceProcessor(model_proto=model)
+    pieces, _ = _encode(processor, texts)
+    counts = np.bincount(pieces, minlength=len(processor))
+    names = processor.id_to_piece(list(range(len(RESERVED), len(processor))))
+    order = sorted(range(len(names)), key=lambda i: (-counts[len(RESERVED) + i], names[i]))
+    ordered = np.concatenate([counts[: len(RESERVED)], counts[len(RESERVED) :][order]])
+    vocabulary = Vocabulary(
+        pa.array([names[i] for i in order], pa.string()),
+        ordered,
+        scheme=scheme_of(model),
+        unknown="none",
+    )
+    return SubwordTokenizer(vocabulary, model)
+
+
+def scheme_of(model: bytes) -> str:
+    """What names this splitting in the fingerprint: the merges themselves."""
+    return f"subword: sentencepiece {hashlib.sha256(model).hexdigest()}"
+
+
+def _train_model(texts: list[str], pieces: int) -> bytes:
+    writer = io.BytesIO()
+    try:
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=(escape(text) for text in texts if text),
+            model_writer=writer,
+            model_type="bpe",
+            vocab_size=pieces,
+            character_coverage=1.0,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            add_dummy_prefix=False,
+            remove_extra_whitespaces=False,
+            max_sentence_length=LONGEST_LINE,
+            num_threads=THREADS,
+            unk_id=UNKNOWN,
+            bos_id=BEGIN,
+            eos_id=END,
+            pad_id=-1,
+            minloglevel=3,
+        )
+    except (RuntimeError, OSError) as error:
+        raise _explained(str(error), pieces, empty=not any(texts)) from None
+    return writer.getvalue()
+
+
+def _explained(message: str, pieces: int, *, empty: bool) -> UserError:
+    if empty:
+        return UserError("the training text is empty", next_step="check the corpus in params.yaml")
+    largest = re.search(r"value <= (\d+)", message)
+    if largest:
+        what = f"the training text cannot give {pieces:,} pieces, at most {int(largest[1]):,}"
+        return UserError(what, next_step=f"set pieces to {largest[1]} or less in params.yaml")
+    if "required_chars" in message or "smaller than required" in message:
+        what = f"{pieces:,} pieces are too few to hold every character of the training text"
+        return UserError(f"{what} ({message.strip()})", next_step="raise pieces in params.yaml")
+    return UserError(f"sentencepiece could not train: {message.strip()}")
+
+
+def _encode(processor: spm.SentencePieceProcessor, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    rows = processor.encode([escape(text) for text in texts], out_type=int, num_threads=THREADS)
+    offsets = offsets_of(np.fromiter(map(len, rows), np.int64, count=len(rows)))
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, count=int(offsets[-1]))
+    return flat, offsets
+
+
+def _rows(flat: np.ndarray, offsets: np.ndarray) -> list[list[int]]:
+    values = flat.tolist()
+    return [values[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+
+
+def escape(text: str) -> str:
+    """Write U+2581 (and the escape sign U+E000 itself) in signs that sentencepiece keeps."""
+    if SPACE_MARK not in text and ESCAPE not in text:
+        return text
+    return text.replace(ESCAPE, ESCAPE + "0").replace(SPACE_MARK, ESCAPE + "1")
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    return text.replace(ESCAPE + "1", SPACE_MARK).replace(ESCAPE + "0", ESCAPE)

@@ -1,0 +1,67 @@
+"""What every tokenizer gives: ids for a column of lines, and the way back.
+
+A tokenizer maps a line (text without its line end) to one canonical token sequence. There is one
+encoder, over a column of lines; one string is a column of one, so training, evaluation and
+queries can never split words differently. A line that the ids cannot give back is counted as
+lossy, and a model over a lossy tokenization is not compared in bits per byte.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from textmill.tokenizers.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Ids of a column of lines, without `<s>` and `</s>`.
+
+    ids: flat, in the vocabulary's dtype. offsets: int64, line i is ids[offsets[i]:offsets[i+1]].
+    unknown_texts: what stands behind each `<unk>`, in order.
+    lossy_lines: how many lines decode(ids) would not give back, unknown units spelled out.
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    unknown_texts: pa.StringArray
+    lossy_lines: int
+
+
+class Tokenizer(Protocol):
+    """One way to split text."""
+
+    kind: str
+    vocabulary: Vocabulary
+
+    def encode(self, lines: pa.Array) -> Encoded:
+        """Ids of a column of lines (string or large_string)."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The line of a token sequence; reserved ids give their names."""
+        ...
+
+
+def encode_line(tokenizer: Tokenizer, line: str) -> list[int]:
+    """Ids of one line: a column of one."""
+    return [int(id) for id in tokenizer.encode(pa.array([line], pa.large_string())).ids]
+
+
+def flat_text(lines: pa.Array) -> bytes:
+    """The UTF-8 bytes of a large_string column, one line after the other, nothing between."""
+    if len(lines) == 0:
+        return b""
+    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    data = lines.buffers()[2]
+    return b"" if data is None else data[int(offsets[0]) : int(offsets[-1])].to_pybytes()
+
+
+def offsets_of(lengths: np.ndarray) -> np.ndarray:
+    """int64 offsets of rows of these lengths."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

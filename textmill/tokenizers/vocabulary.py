@@ -1,0 +1,170 @@
+"""The vocabulary: which id stands for which token, with the counts of the training split.
+
+Reserved ids come first (`<unk>` 0, `<s>` 1, `</s>` 2 by default), then tokens by falling
+frequency, ties by text. No text can produce a reserved id: a literal `<unk>` in a corpus such as
+WikiText-2 is an ordinary token with an id of its own, so looking up text never sees the reserved
+rows. The fingerprint names the tokenization: two perplexities a token may be compared only under
+one fingerprint.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from textmill.base.errors import UserError
+from textmill.base.files import read_table, write_table
+
+UNKNOWN, BEGIN, END = 0, 1, 2
+RESERVED = ("<unk>", "<s>", "</s>")
+
+UnknownLearning = Literal["learnt", "singletons", "unlearnt", "none"]
+"""How a model can have learnt the probability of `<unk>`.
+
+learnt: training maps some types to it. singletons: it maps none, so a network sees tokens of
+count one as `<unk>` half of the time. unlearnt: neither exists in the training text. none: no
+text can produce it (byte fallback).
+"""
+
+
+class Vocabulary:
+    """An ordered set of tokens; ids are positions.
+
+    tokens: the ordinary tokens in id order, without the reserved ones.
+    counts: int64 per id, reserved ids included (`<unk>` holds what training maps to it).
+    scheme: names how text is split, for the fingerprint.
+    """
+
+    def __init__(
+        self,
+        tokens: pa.StringArray,
+        counts: np.ndarray,
+        *,
+        scheme: str,
+        unknown: UnknownLearning = "learnt",
+        reserved: Sequence[str] = RESERVED,
+    ) -> None:
+        if len(counts) != len(reserved) + len(tokens):
+            raise ValueError("counts must hold one number per id")
+        self.tokens = tokens
+        self.counts = np.asarray(counts, dtype=np.int64)
+        self.scheme = scheme
+        self.unknown: UnknownLearning = unknown
+        self.reserved = tuple(reserved)
+        self.fingerprint = self._fingerprint()
+
+    def __len__(self) -> int:
+        return len(self.reserved) + len(self.tokens)
+
+    @property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        """The smallest of uint16 and uint32 that holds every id."""
+        return np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
+
+    def id_to_token(self, id: int) -> str:
+        """The token of an id; a reserved id gives its name. IndexError outside the vocabulary."""
+        if not 0 <= id < len(self):
+            raise IndexError(f"id {id} is outside a vocabulary of {len(self)}")
+        ordinary = id - len(self.reserved)
+        return self.reserved[id] if ordinary < 0 else str(self.tokens[ordinary])
+
+    def token_to_id(self, token: str) -> int:
+        """The id of a token of the text; UNKNOWN where the vocabulary lacks it."""
+        return int(self.ids_of(pa.array([token], pa.string()))[0])
+
+    def ids_of(self, tokens: pa.Array) -> np.ndarray:
+        """Ids (`dtype`) of a column of tokens; UNKNOWN where the vocabulary lacks one."""
+        found = pc.index_in(tokens, value_set=self.tokens.cast(tokens.type))
+        shifted = pc.add(found, pa.scalar(len(self.reserved), pa.int32()))
+        return pc.fill_null(shifted, UNKNOWN).to_numpy(zero_copy_only=False).astype(self.dtype)
+
+    def _fingerprint(self) -> str:
+        digest = hashlib.sha256(repr((self.scheme, self.reserved, len(self.tokens))).encode())
+        for token in self.tokens.to_pylist():
+            encoded = token.encode()
+            digest.update(len(encoded).to_bytes(4, "little"))
+            digest.update(encoded)
+        return digest.hexdigest()
+
+    def table(self) -> pa.Table:
+        """token: string, count: int64; a row an id, reserved ids first."""
+        tokens = pa.concat_arrays([pa.array(self.reserved, pa.string()), self.tokens])
+        return pa.table({"token": tokens, "count": pa.array(self.counts)})
+
+
+def from_tokens(
+    tokens: Iterable[str] | pa.Array,
+    *,
+    scheme: str,
+    minimum_frequency: int = 1,
+    maximum_size: int | None = None,
+    reserved: Sequence[str] = RESERVED,
+) -> tuple[Vocabulary, pa.StringArray]:
+    """Count a running text's tokens, then as `from_counts`."""
+    column = tokens if isinstance(tokens, pa.Array) else pa.array(list(tokens), pa.string())
+    counted = pc.value_counts(column.cast(pa.string()))
+    return from_counts(
+        counted.field("values"),
+        counted.field("counts").to_numpy(),
+        scheme=scheme,
+        minimum_frequency=minimum_frequency,
+        maximum_size=maximum_size,
+        reserved=reserved,
+    )
+
+
+def from_counts(
+    types: pa.StringArray,
+    counts: np.ndarray,
+    *,
+    scheme: str,
+    minimum_frequency: int = 1,
+    maximum_size: int | None = None,
+    reserved: Sequence[str] = RESERVED,
+) -> tuple[Vocabulary, pa.StringArray]:
+    """Keep the frequent types.
+
+    maximum_size counts every id, the reserved ones too. Returns the vocabulary and the types
+    that training maps to `<unk>` (below the minimum frequency or past the maximum size).
+    """
+    table = pa.table({"token": types, "count": pa.array(counts, pa.int64())})
+    table = table.sort_by([("count", "descending"), ("token", "ascending")])
+    keep = int(np.sum(counts >= minimum_frequency))
+    if maximum_size is not None:
+        keep = min(keep, max(maximum_size - len(reserved), 0))
+    kept, dropped = table.slice(0, keep), table.slice(keep)
+    ids_counts = np.zeros(len(reserved) + keep, dtype=np.int64)
+    ids_counts[len(reserved) :] = kept["count"].to_numpy()
+    ids_counts[UNKNOWN] = int(np.sum(dropped["count"].to_numpy()))
+    vocabulary = Vocabulary(
+        kept["token"].combine_chunks(),
+        ids_counts,
+        scheme=scheme,
+        unknown=_how_unknown_is_learnt(len(dropped), ids_counts[len(reserved) :]),
+        reserved=reserved,
+    )
+    return vocabulary, dropped["token"].combine_chunks()
+
+
+def _how_unknown_is_learnt(n_dropped: int, kept_counts: np.ndarray) -> UnknownLearning:
+    if n_dropped:
+        return "learnt"
+    return "singletons" if np.any(kept_counts == 1) else "unlearnt"
+
+
+def save_table(vocabulary: Vocabulary, path: Path) -> None:
+    """Write token and count, a row an id."""
+    write_table(path, vocabulary.table())
+
+
+def load_table(path: Path, *, scheme: str, unknown: UnknownLearning) -> Vocabulary:
+    """Read what `save_table` wrote, with the default reserved ids."""
+    table = read_table(path)
+    if table.column_names != ["token", "count"] or len(table) < len(RESERVED):
+        raise UserError(f"{path} is not a vocabulary table", next_step="dvc repro")
+    tokens = table["token"].combine_chunks()[len(RESERVED) :]
+    return Vocabulary(tokens, table["count"].to_numpy(), scheme=scheme, unknown=unknown)

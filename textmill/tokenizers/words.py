@@ -1,0 +1,79 @@
+"""Words: runs of characters between spaces (U+0020)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from textmill.tokenizers.tokenizer import Encoded, offsets_of
+from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_tokens
+
+SCHEME = "word: runs between U+0020"
+
+
+@dataclass(frozen=True, slots=True)
+class WordConfig:
+    """Keep words seen at least `minimum_frequency` times, at most `maximum_size` ids in all."""
+
+    kind: Literal["word"]
+    minimum_frequency: int = 1
+    maximum_size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.minimum_frequency < 1:
+            raise ValueError("minimum_frequency must be 1 or more")
+        if self.maximum_size is not None and self.maximum_size < 4:
+            raise ValueError("maximum_size counts <unk>, <s> and </s>, so it must be 4 or more")
+
+
+class WordTokenizer:
+    """Words between spaces; canonical lines (single spaces, none at the ends) are lossless."""
+
+    kind = "word"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def encode(self, lines: pa.Array) -> Encoded:
+        """See `Tokenizer.encode`."""
+        words, offsets = split_words(lines)
+        ids = self.vocabulary.ids_of(words)
+        unknown_texts = words.filter(pa.array(ids == UNKNOWN)).cast(pa.string())
+        return Encoded(ids, offsets, unknown_texts, _lossy_lines(lines, words, offsets))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Words joined by one space."""
+        return " ".join(self.vocabulary.id_to_token(int(id)) for id in ids)
+
+
+def train_words(lines: pa.Array, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:
+    """The tokenizer of a training text and the words that it maps to `<unk>`."""
+    words, _ = split_words(lines)
+    vocabulary, dropped = from_tokens(
+        words,
+        scheme=SCHEME,
+        minimum_frequency=config.minimum_frequency,
+        maximum_size=config.maximum_size,
+    )
+    return WordTokenizer(vocabulary), dropped
+
+
+def split_words(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """The one function that splits words: flat words of a column of lines, and line offsets."""
+    lists = pc.split_pattern(lines, " ")
+    parts = lists.flatten()
+    is_word = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
+    before = offsets_of(is_word.astype(np.int64))
+    starts = offsets_of(pc.list_value_length(lists).to_numpy())
+    return parts.filter(pa.array(is_word)), before[starts]
+
+
+def _lossy_lines(lines: pa.Array, words: pa.Array, offsets: np.ndarray) -> int:
+    """Lines whose bytes are not those of their words and single spaces between them."""
+    word_bytes = offsets_of(pc.binary_length(words).to_numpy())
+    n_words = np.diff(offsets)
+    expected = np.diff(word_bytes[offsets]) + np.maximum(n_words - 1, 0)
+    return int(np.sum(expected != pc.binary_length(lines).to_numpy()))
