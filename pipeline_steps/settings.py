@@ -1,0 +1,130 @@
+"""The edge of every step: parameters in, one clear message out.
+
+A step is `exec python -m pipeline_steps.NAME KEY`, so DVC is its parent. It is handed exactly
+the parameters that its stage declares in dvc.yaml, parsed strictly into frozen objects; it ends
+when its parent dies; what a user can mend ends in one message and exit code 1.
+"""
+
+import ctypes
+import importlib.util
+import json
+import logging
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pydantic") is None:
+    sys.exit(
+        f"{sys.executable} does not have textmill's packages\n"
+        "  -> make run, or first: . .venv/bin/activate"
+    )
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from textmill.base.environment import switch_telemetry_off
+from textmill.base.errors import UserError, nearest
+from textmill.lineage import facts, layout
+from textmill.lineage.fingerprints import input_fingerprint
+from textmill.lineage.stages import declared_params, read_stage
+
+PR_SET_PDEATHSIG = 1
+
+
+def load(stage: str, key: str | None = None) -> dict[str, Any]:
+    """The nested part of params.yaml that the stage declares in dvc.yaml, and nothing else."""
+    return declared_params(read_stage(stage, key))
+
+
+def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
+    """`mapping` as a frozen object of the type `config`, a dataclass or an annotated union.
+
+    Unknown keys are refused with the nearest known one; the message names `where` and the field.
+    """
+    for dataclass in _dataclasses_in(config):
+        dataclass.__pydantic_config__ = ConfigDict(extra="forbid")
+    try:
+        return TypeAdapter(config).validate_json(json.dumps(mapping), strict=True)
+    except ValidationError as error:
+        raise UserError(_first_problem(error, config), where=where) from None
+
+
+def key() -> str:
+    """The entry that this step was started for: `python -m pipeline_steps.NAME KEY`."""
+    if len(sys.argv) != 2:
+        raise UserError(
+            f"{_stage_name()} takes one entry of its group in params.yaml",
+            next_step=f"dvc repro {_stage_name()}@NAME",
+        )
+    return sys.argv[1]
+
+
+def fingerprint() -> str:
+    """The input fingerprint of the running step."""
+    return input_fingerprint(read_stage(_stage_name(), *sys.argv[1:]))
+
+
+def scratch() -> Path:
+    """Where the running step keeps work in progress; the same input finds it again."""
+    return layout.SCRATCH / fingerprint()
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a step: ends with its parent, and a UserError is one message and exit code 1."""
+    switch_telemetry_off()
+    _end_with_parent()
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    start = time.monotonic()
+    try:
+        main()
+        _record_cost(time.monotonic() - start)
+    except UserError as error:
+        sys.exit(f"textmill: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _stage_name() -> str:
+    return Path(sys.argv[0]).stem
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to kill this process when DVC dies, so that no orphan writes on."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _record_cost(seconds: float) -> None:
+    """Seconds and peak memory of this run, beside DVC's outputs."""
+    unit = 1024 if sys.platform == "linux" else 1
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    cost = {"seconds": round(seconds, 3), "peak_memory_bytes": peak}
+    facts.record(fingerprint(), {"stage": " ".join([_stage_name(), *sys.argv[1:]]), **cost})
+
+
+def _dataclasses_in(annotation: Any) -> Iterator[Any]:
+    """Every dataclass type reachable from an annotation."""
+    if is_dataclass(annotation) and isinstance(annotation, type):
+        yield annotation
+        for hint in get_type_hints(annotation).values():
+            yield from _dataclasses_in(hint)
+    for part in get_args(annotation):
+        yield from _dataclasses_in(part)
+
+
+def _first_problem(error: ValidationError, config: Any) -> str:
+    """The first problem in words, with the nearest known name for an unknown key."""
+    problem = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "unexpected_keyword_argument":
+        known = {field.name for cls in _dataclasses_in(config) for field in fields(cls)}
+        return f'unknown key "{path}"{nearest(str(problem["loc"][-1]), sorted(known))}'
+    if problem["type"] == "missing":
+        return f'"{path}" is missing'
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    given = f" (it is {problem['input']!r})" if path and not isinstance(problem["input"], dict) else ""
+    return f'"{path}": {message}{given}' if path else message

@@ -1,0 +1,50 @@
+"""Where everything lies in the repository; paths are relative to its root."""
+
+from pathlib import Path
+
+PARAMS = Path("params.yaml")
+GRAPH = Path("dvc.yaml")
+DOWNLOADS = Path("downloads")
+RAW = Path("data/raw")
+CLEAN = Path("data/clean")
+CLEAN_METRICS = Path("metrics/clean.json")
+MODEL_METRICS = Path("metrics/models")
+REPORTS = Path("reports")
+PRIVATE = Path(".textmill")
+FACTS = PRIVATE / "facts"
+SCRATCH = PRIVATE / "scratch"
+
+
+def clean_split(split: str) -> Path:
+    """Documents of a cleaned split."""
+    return CLEAN / f"{split}.arrow"
+
+
+def vocabulary(tokenizer: str) -> Path:
+    """Folder of a tokenizer, its vocabulary and its spelling model."""
+    return Path("data/vocabulary") / tokenizer
+
+
+def shards(tokenizer: str) -> Path:
+    """Folder of a tokenizer's shards."""
+    return Path("data/shards") / tokenizer
+
+
+def model(name: str) -> Path:
+    """Folder of a model."""
+    return Path("models") / name
+
+
+def history(name: str) -> Path:
+    """Learning history of a network."""
+    return Path("history") / f"{name}.csv"
+
+
+def scores(name: str) -> Path:
+    """Folder of a model's scores, a file a split."""
+    return Path("scores") / name
+
+
+def model_metrics(name: str) -> Path:
+    """A model's numbers."""
+    return MODEL_METRICS / f"{name}.json"

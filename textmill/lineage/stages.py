@@ -1,0 +1,109 @@
+"""What a stage declares in dvc.yaml: its parameters, dependencies and outputs, filled in.
+
+The graph is written once, in dvc.yaml. Everything that needs to know what a stage reads (its
+parameters, its input fingerprint, the tests) asks here, so an undeclared parameter cannot be read.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from textmill.base.errors import UserError, nearest
+from textmill.lineage import layout
+
+_PLACEHOLDER = re.compile(r"\$\{([^}]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage with its placeholders filled in. name: `shard@word`, say."""
+
+    name: str
+    command: str
+    params: tuple[str, ...]
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML mapping; UserError with line and column where it is not one."""
+    try:
+        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no {path} in {Path.cwd()}", next_step="go to the root of the repository"
+        ) from None
+    except YAMLError as error:
+        raise UserError(f"{path} is not valid YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} must hold a mapping of names to values")
+    return content
+
+
+def read_stages(root: Path = Path()) -> Iterator[Stage]:
+    """Every stage of dvc.yaml, one for each entry of a `foreach` group."""
+    graph, params = read_yaml(root / layout.GRAPH), read_yaml(root / layout.PARAMS)
+    for name, entry in graph["stages"].items():
+        if "foreach" not in entry:
+            yield _stage(name, entry, params)
+            continue
+        group = str(entry["foreach"]).removeprefix("${").removesuffix("}")
+        for key, item in (params.get(group) or {}).items():
+            yield _stage(f"{name}@{key}", entry["do"], {**params, "key": key, "item": item})
+
+
+def read_stage(stage: str, key: str | None = None, root: Path = Path()) -> Stage:
+    """One stage; UserError with the nearest entry where `key` is not in its group."""
+    stages = {found.name: found for found in read_stages(root)}
+    name = stage if key is None else f"{stage}@{key}"
+    if name not in stages:
+        hint = nearest(name, stages)
+        raise UserError(f"there is no stage {name}{hint}", next_step="dvc stage list")
+    return stages[name]
+
+
+def declared_params(stage: Stage, root: Path = Path()) -> dict[str, Any]:
+    """The nested part of params.yaml that the stage declares, and nothing else."""
+    params, declared = read_yaml(root / layout.PARAMS), dict[str, Any]()
+    for path in stage.params:
+        *parents, last = path.split(".")
+        target = reduce(lambda level, part: level.setdefault(part, {}), parents, declared)
+        target[last] = lookup(params, path)
+    return declared
+
+
+def lookup(params: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path; UserError with the nearest known name."""
+    value: Any = params
+    for depth, part in enumerate(path.split(".")):
+        if not isinstance(value, Mapping) or part not in value:
+            above = ".".join(path.split(".")[:depth]) or "the top level"
+            known = [str(name) for name in value] if isinstance(value, Mapping) else []
+            raise UserError(
+                f'there is no "{part}" in {above}{nearest(part, known)}',
+                where=str(layout.PARAMS),
+                next_step=f"known there: {', '.join(known)}" if known else "",
+            )
+        value = value[part]
+    return value
+
+
+def _stage(name: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> Stage:
+    def filled(section: str) -> tuple[str, ...]:
+        items = entry.get(section) or []
+        texts = [item if isinstance(item, str) else next(iter(item)) for item in items]
+        return tuple(_fill(text, names) for text in texts)
+
+    outs = (*filled("outs"), *filled("metrics"), *filled("plots"))
+    command = _fill(str(entry["cmd"]), names)
+    return Stage(name, command, filled("params"), filled("deps"), outs)
+
+
+def _fill(text: str, names: Mapping[str, Any]) -> str:
+    return _PLACEHOLDER.sub(lambda match: str(lookup(names, match[1].strip())), text)
