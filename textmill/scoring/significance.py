@@ -3,28 +3,33 @@
 Lines of one speech go up and down together, so a line is no independent observation. What is
 drawn again and again is the document where there are at least 50; a text of fewer documents is
 cut into overlapping blocks of consecutive lines, as long as 50 of them still fit into the text,
-so that a block holds as much of the dependence as it can. The last block wraps around to the
-first line (Politis and Romano 1992): every line is then drawn equally often, and the bootstrap
+so that a block holds as much of the dependence as it can. The last blocks wrap around to the
+first lines (Politis and Romano 1992): every line is then drawn equally often, and the bootstrap
 is centred on what was measured.
 
 Both models are summed over the same drawn pieces, so whatever makes a piece hard for both
 cancels. The statistic is a ratio of sums, nats over bytes, because that is how bits per byte is
-defined; a mean of ratios would be another number. The interval is BCa (Efron 1987): on 60
-skewed pieces it covers the truth more often than the percentile interval, which is too short
-on the side of the long tail.
+defined; a mean of ratios would be another number.
+
+The interval is the studentised one (bootstrap-t; Davison and Hinkley 1997, section 5.2.1):
+each replicate is measured in its own standard errors, which corrects for skewness and for the
+small number of pieces at once. Simulated on 60 documents of log-normal length whose differences
+are exponential, 2,000 times, an interval meant to cover 95 % covers: percentile 91.1 %, BCa
+91.0 %, studentised 93.3 %; on heavier tails 88.6, 89.5 and 92.1 %. On one text of 1,500 lines
+whose neighbours correlate by 0.5, blocks cover 95 % and single lines would cover 76 %; at a
+correlation of 0.9 they cover 90 % against 33 %.
 
 The interval speaks of the test text: what if other documents of this kind had been the test?
 It says nothing of the training seed.
 
 Shapes: L lines, P pieces to draw from, M models, R replicates. Cost: R x (pieces drawn) x M
-additions; 10,000 replicates of 50 blocks for 12 models take about 0.2 s. The sums are plain
+additions; 10,000 replicates of 50 blocks for 12 models take 0.2 s. The sums are plain
 numpy additions in a fixed order, not a matrix product, so that no thread count changes a bit.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +41,9 @@ Integers = NDArray[np.integer]
 
 NUMBERS_AT_ONCE = 4_000_000
 """Numbers gathered in one go: 32 MB of float64."""
+
+FAR = 1e6
+"""Standard errors that count as infinitely many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ def cut(
 def _sums_of_runs(values_LM: Floats, length: int) -> Floats:
     """Sum of `length` consecutive rows from every row on, around the end to the start."""
     around = np.concatenate([np.zeros_like(values_LM[:1]), values_LM, values_LM[: length - 1]])
-    up_to = np.cumsum(around, axis=0)
+    up_to: Floats = np.cumsum(around, axis=0)
     return up_to[length:] - up_to[:-length]
 
 
@@ -123,57 +131,61 @@ def behind(pieces: Pieces, reference: int, plan: Bootstrap | None = None) -> lis
         raise UserError("an interval needs finite scores", where="significance")
     more_PM = (pieces.nats_PM - pieces.nats_PM[:, [reference]]) / math.log(2)
     measured_M = more_PM.sum(axis=0) / pieces.bytes_P.sum()
-    replicates_RM = np.concatenate(list(_replicates(more_PM, pieces, plan)))
+    error_M = _standard_errors(more_PM, pieces, measured_M)
+    chunks = list(_replicates(more_PM, pieces, plan))
+    replicates_RM = np.concatenate([ratios for ratios, _ in chunks])
+    errors_RM = np.concatenate([errors for _, errors in chunks])
     return [
-        _bca(
+        _studentised(
             replicates_RM[:, model],
+            errors_RM[:, model],
             float(measured_M[model]),
-            more_PM[:, model] - measured_M[model] * pieces.bytes_P,
-            pieces.drawn,
+            float(error_M[model]),
             plan.confidence,
         )
         for model in range(more_PM.shape[1])
     ]
 
 
-def _replicates(more_PM: Floats, pieces: Pieces, plan: Bootstrap) -> Iterator[Floats]:
-    """Differences in bits per byte over texts put together from drawn pieces, in chunks of R."""
+def _standard_errors(more_PM: Floats, pieces: Pieces, measured_M: Floats) -> Floats:
+    """Delta-method standard error of the ratio of sums over as many pieces as are drawn."""
+    pulls_PM = more_PM - measured_M * pieces.bytes_P[:, None]
+    variance_M = np.mean(pulls_PM**2, axis=0) / pieces.drawn
+    return np.asarray(np.sqrt(variance_M) / pieces.bytes_P.mean())
+
+
+def _replicates(
+    more_PM: Floats, pieces: Pieces, plan: Bootstrap
+) -> Iterator[tuple[Floats, Floats]]:
+    """Ratios of sums over drawn pieces and their standard errors, in chunks of replicates."""
     generator = np.random.default_rng(plan.seed)
     columns = np.concatenate([more_PM, pieces.bytes_P[:, None]], axis=1)
     at_once = max(1, NUMBERS_AT_ONCE // (pieces.drawn * columns.shape[1]))
     for start in range(0, plan.replicates, at_once):
         rows = min(at_once, plan.replicates - start)
-        drawn = generator.integers(len(columns), size=(rows, pieces.drawn))
-        sums = columns[drawn].sum(axis=1)
-        yield sums[:, :-1] / sums[:, -1:]
+        drawn = columns[generator.integers(len(columns), size=(rows, pieces.drawn))]
+        sums = drawn.sum(axis=1)
+        ratios = sums[:, :-1] / sums[:, -1:]
+        pulls = drawn[:, :, :-1] - ratios[:, None, :] * drawn[:, :, -1:]
+        yield ratios, np.sqrt((pulls**2).sum(axis=1)) / sums[:, -1:]
 
 
-def _bca(
-    replicates_R: Floats, measured: float, influence_P: Floats, drawn: int, confidence: float
+def _studentised(
+    ratios_R: Floats, errors_R: Floats, measured: float, error: float, confidence: float
 ) -> Interval:
-    """Bias-corrected and accelerated interval (Efron 1987, equations 2.3 and 6.4).
+    """Bootstrap-t interval, never further out than the replicates themselves reach.
 
-    `influence_P` is how far each piece pulls the ratio of sums, up to a factor; its skewness
-    over the pieces gives the acceleration without a jackknife.
+    The bound matters only where a few pieces hold the whole difference: replicates without
+    them have no spread, and their distance in standard errors is infinite.
     """
-    spread = float(np.mean(influence_P**2))
-    if spread == 0.0:
+    if error == 0.0:
         return Interval(measured, measured, measured)
-    normal = NormalDist()
-    below = np.count_nonzero(replicates_R < measured)
-    below_half = below + np.count_nonzero(replicates_R == measured) / 2
-    share = min(max(below_half, 0.5), len(replicates_R) - 0.5) / len(replicates_R)
-    bias = normal.inv_cdf(share)
-    skew = float(np.mean(influence_P**3)) / spread**1.5
-    acceleration = skew / (6 * math.sqrt(drawn))
-
-    def level(tail: float) -> float:
-        shifted = bias + normal.inv_cdf(tail)
-        room = 1 - acceleration * shifted
-        if room <= 0.0:  # one piece outweighs the rest: as far as the replicates go
-            return 1.0 if shifted > 0 else 0.0
-        return normal.cdf(bias + shifted / room)
-
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances_R = np.nan_to_num((ratios_R - measured) / errors_R, nan=0.0)
+    distances_R = np.clip(distances_R, -FAR, FAR)
     tail = (1 - confidence) / 2
-    low, high = np.quantile(replicates_R, [level(tail), level(1 - tail)])
+    near, far = np.quantile(distances_R, [tail, 1 - tail])
+    least, most = ratios_R.min(), ratios_R.max()
+    low = max(measured - far * error, min(least, measured))
+    high = min(measured - near * error, max(most, measured))
     return Interval(measured, float(low), float(high))
