@@ -6,7 +6,6 @@ when its parent dies; what a user can mend ends in one message and exit code 1.
 """
 
 import ctypes
-import importlib.util
 import json
 import logging
 import resource
@@ -17,12 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
-
-if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pydantic") is None:
-    sys.exit(
-        f"{sys.executable} does not have textmill's packages\n"
-        "  -> make run, or first: . .venv/bin/activate"
-    )
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -65,7 +58,7 @@ def key() -> str:
 
 def fingerprint() -> str:
     """The input fingerprint of the running step."""
-    return input_fingerprint(read_stage(_stage_name(), *sys.argv[1:]))
+    return input_fingerprint(read_stage(_stage_name(), *sys.argv[1:2]))
 
 
 def scratch() -> Path:
@@ -126,5 +119,7 @@ def _first_problem(error: ValidationError, config: Any) -> str:
     if problem["type"] == "missing":
         return f'"{path}" is missing'
     message = str(problem["msg"]).removeprefix("Value error, ")
-    given = f" (it is {problem['input']!r})" if path and not isinstance(problem["input"], dict) else ""
+    given = (
+        f" (it is {problem['input']!r})" if path and not isinstance(problem["input"], dict) else ""
+    )
     return f'"{path}": {message}{given}' if path else message

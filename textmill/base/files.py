@@ -88,9 +88,12 @@ def read_json(path: Path) -> Any:
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write an Arrow IPC file in batches of a fixed size, so that equal tables are equal bytes."""
-    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table.combine_chunks(), max_chunksize=ROWS_A_BATCH)
+    with (
+        replacing(path) as temporary,
+        pa.OSFile(str(temporary), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
+        writer.write_table(table.combine_chunks(), max_chunksize=ROWS_A_BATCH)
 
 
 def read_table(path: Path) -> pa.Table:

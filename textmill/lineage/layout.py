@@ -48,3 +48,8 @@ def scores(name: str) -> Path:
 def model_metrics(name: str) -> Path:
     """A model's numbers."""
     return MODEL_METRICS / f"{name}.json"
+
+
+def bytes_of(folder: Path) -> int:
+    """Size of a folder's files."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

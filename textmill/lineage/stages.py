@@ -58,7 +58,7 @@ def read_stages(root: Path = Path()) -> Iterator[Stage]:
             yield _stage(f"{name}@{key}", entry["do"], {**params, "key": key, "item": item})
 
 
-def read_stage(stage: str, key: str | None = None, root: Path = Path()) -> Stage:
+def read_stage(stage: str, key: str | None = None, *, root: Path = Path()) -> Stage:
     """One stage; UserError with the nearest entry where `key` is not in its group."""
     stages = {found.name: found for found in read_stages(root)}
     name = stage if key is None else f"{stage}@{key}"

@@ -16,13 +16,11 @@ def comparison_key(test_sha256: str) -> str:
 
 
 def why_not_byte_comparable(
-    *, lossy_lines: int, unknown_units: int, learnt_unknown: bool, finite: bool
+    *, lossy_lines: int, unknown_units: int, learnt_unknown: bool
 ) -> str | None:
     """Why a model's bits per byte would be the bill for another text, or None."""
     if lossy_lines:
         return f"the tokenizer does not give back {lossy_lines:,} of the lines"
     if unknown_units and not learnt_unknown:
         return f"{unknown_units:,} unknown units, and training showed the model none"
-    if not finite:
-        return "it gives probability zero to a part of the text"
     return None

@@ -38,6 +38,23 @@ def scores_table(lines: Lines, nats: np.ndarray) -> pa.Table:
     )
 
 
+def with_nats(scores: pa.Table, nats: np.ndarray) -> pa.Table:
+    """The same lines under another model's token nats, (T,) float64."""
+    token_lists = scores["token_nats"].combine_chunks()
+    offsets = token_lists.offsets.to_numpy().astype(np.int64)
+    replaced = {
+        "nats_tokens": pa.array(sums_by_line(nats, offsets)),
+        "token_nats": pa.ListArray.from_arrays(token_lists.offsets, pa.array(nats)),
+    }
+    return pa.table({name: replaced.get(name, scores[name]) for name in scores.column_names})
+
+
+def flat_nats(scores: pa.Table) -> np.ndarray:
+    """(T,) float64 nats of every token, in order."""
+    flat: np.ndarray = scores["token_nats"].combine_chunks().flatten().to_numpy()
+    return flat
+
+
 def sums_by_line(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Sum of each row of a flat column; every row holds at least its line end."""
     return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)

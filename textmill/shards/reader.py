@@ -1,4 +1,4 @@
-"""Read a tokenized split as flat columns, memory-mapped, every shard checked against its manifest."""
+"""Read a tokenized split as flat, memory-mapped columns; every shard is checked first."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from textmill.base.files import sha256_of, write_table
 from textmill.shards.lines import TextLines, pieces_of
-from textmill.tokenizers.tokenizer import Encoded, Tokenizer, offsets_of
-from textmill.tokenizers.vocabulary import END, UNKNOWN
+from textmill.tokenizers.tokenizer import Encoded, Tokenizer, with_line_ends
+from textmill.tokenizers.vocabulary import UNKNOWN
 from textmill.tokenizers.words import split_words
 
 SpellingBill = Callable[[pa.StringArray], np.ndarray]
@@ -28,7 +28,8 @@ def write_split(
     documents: pa.Table, split: str, tokenizer: Tokenizer, bill: SpellingBill, folder: Path
 ) -> dict[str, Any]:
     """Write the shards of one split into `folder`; returns its entry of the manifest."""
-    shards, totals, lossy = [], np.zeros(5, dtype=np.int64), 0
+    shards: list[dict[str, Any]] = []
+    totals, lossy = np.zeros(5, dtype=np.int64), 0
     for number, lines in enumerate(pieces_of(documents)):
         encoded = tokenizer.encode(lines.text)
         table = _table(lines, encoded, bill, tokenizer.vocabulary.dtype)
@@ -65,17 +66,6 @@ def _table(
         "nats_spelling": pa.array(nats.astype(np.float64)),
     }
     return pa.table(columns)
-
-
-def with_line_ends(ids: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put `</s>` at the end of every line of a flat column."""
-    lengths = np.diff(offsets) + 1
-    longer = offsets_of(lengths)
-    tokens = np.full(int(longer[-1]), END, dtype=ids.dtype)
-    is_text = np.ones(len(tokens), dtype=bool)
-    is_text[longer[1:] - 1] = False
-    tokens[is_text] = ids
-    return tokens, longer
 
 
 def _totals(table: pa.Table) -> np.ndarray:

@@ -48,7 +48,7 @@ class CharTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Characters one after the other."""
-        return "".join(self.vocabulary.id_to_token(int(id)) for id in ids)
+        return "".join(self.vocabulary.id_to_token(int(i)) for i in ids)
 
 
 def train_characters(lines: pa.Array, config: CharConfig) -> tuple[CharTokenizer, pa.StringArray]:

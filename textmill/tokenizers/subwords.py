@@ -132,7 +132,9 @@ def _explained(message: str, pieces: int, *, empty: bool) -> UserError:
     return UserError(f"sentencepiece could not train: {message.strip()}")
 
 
-def _encode(processor: spm.SentencePieceProcessor, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _encode(
+    processor: spm.SentencePieceProcessor, texts: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
     rows = processor.encode([escape(text) for text in texts], out_type=int, num_threads=THREADS)
     offsets = offsets_of(np.fromiter(map(len, rows), np.int64, count=len(rows)))
     flat = np.fromiter(chain.from_iterable(rows), np.int64, count=int(offsets[-1]))

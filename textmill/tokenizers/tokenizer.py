@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.vocabulary import Vocabulary
+from textmill.tokenizers.vocabulary import END, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,15 @@ class Tokenizer(Protocol):
 
 def encode_line(tokenizer: Tokenizer, line: str) -> list[int]:
     """Ids of one line: a column of one."""
-    return [int(id) for id in tokenizer.encode(pa.array([line], pa.large_string())).ids]
+    return tokenizer.encode(pa.array([line], pa.large_string())).ids.tolist()
 
 
 def flat_text(lines: pa.Array) -> bytes:
     """The UTF-8 bytes of a large_string column, one line after the other, nothing between."""
     if len(lines) == 0:
         return b""
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    stop = lines.offset + len(lines) + 1
+    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : stop]
     data = lines.buffers()[2]
     return b"" if data is None else data[int(offsets[0]) : int(offsets[-1])].to_pybytes()
 
@@ -65,3 +66,14 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def with_line_ends(ids: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Put `</s>` at the end of every line of a flat column."""
+    lengths = np.diff(offsets) + 1
+    longer = offsets_of(lengths)
+    tokens = np.full(int(longer[-1]), END, dtype=ids.dtype)
+    is_text = np.ones(len(tokens), dtype=bool)
+    is_text[longer[1:] - 1] = False
+    tokens[is_text] = ids
+    return tokens, longer

@@ -46,7 +46,7 @@ class WordTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Words joined by one space."""
-        return " ".join(self.vocabulary.id_to_token(int(id)) for id in ids)
+        return " ".join(self.vocabulary.id_to_token(int(i)) for i in ids)
 
 
 def train_words(lines: pa.Array, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:

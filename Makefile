@@ -1,0 +1,48 @@
+# textmill: `make run` for everything at once, `make help` for the rest.
+include textmill/telemetry.env
+export DO_NOT_TRACK DVC_NO_ANALYTICS MLFLOW_DISABLE_TELEMETRY PREFECT_SERVER_ANALYTICS_ENABLED
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+PYTHON ?= python3
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench clean
+
+help: ## Show this list
+	@echo "textmill: language models you can compare. Targets:"
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@echo "  make run CORPUS=time_machine   another corpus of params.yaml"
+	@echo "  make run TEXT=my/text.txt      your own file, folder or glob"
+
+run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
+	$(if $(TEXT),textmill pin "$(TEXT)")
+	$(if $(CORPUS),textmill use "$(CORPUS)")
+	dvc repro
+	@textmill leaderboard --next
+
+test: .venv/test.stamp ## Install what tests need and run them
+	python -m pytest
+
+check: .venv/test.stamp ## Lint, types and the import contract
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports
+
+bench: .venv/test.stamp ## Run every benchmark
+	for file in benchmarks/*.py; do python $$file || exit 1; done
+
+clean: ## Remove what make and DVC made in the working tree (not DVC's cache)
+	rm -rf .venv data models scores history metrics reports .textmill build *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "textmill needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: .venv/bin/python pyproject.toml
+	python -m pip install --quiet --editable .
+	touch $@
+
+.venv/test.stamp: .venv/run.stamp
+	python -m pip install --quiet --editable '.[test]'
+	touch $@

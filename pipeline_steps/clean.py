@@ -1,0 +1,24 @@
+"""Stage clean: decode, clean and split the text; count what every rule dropped."""
+
+from pipeline_steps import settings
+from textmill.base.files import replacing_folder, write_json, write_table
+from textmill.lineage import layout
+from textmill.text.catalogue import SPLITS, Corpus
+from textmill.text.cleaned import clean_corpus
+from textmill.text.raw import read
+
+
+def main() -> None:
+    """Write `data/clean/{train,valid,test}.arrow` and `metrics/clean.json`."""
+    chosen = settings.load("clean")
+    name = chosen["corpus"]
+    corpus = settings.parse(Corpus, chosen["corpora"][name], where=f"params.yaml: corpora.{name}")
+    cleaned = clean_corpus(read(layout.RAW), corpus)
+    with replacing_folder(layout.CLEAN) as folder:
+        for split in SPLITS:
+            write_table(folder / layout.clean_split(split).name, cleaned.table(split))
+    write_json(layout.CLEAN_METRICS, cleaned.metrics())
+
+
+if __name__ == "__main__":
+    settings.run(main)

@@ -1,0 +1,77 @@
+"""Stage mix: a linear mixture of two models over one tokenization, weight fitted on validation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline_steps import settings
+from textmill.base.errors import UserError
+from textmill.base.files import read_json, read_table, write_json
+from textmill.lineage import layout
+from textmill.scoring.evaluation import SCORED, summary, write_scores
+from textmill.scoring.mixture import fit_weight, mix
+from textmill.scoring.units import flat_nats, with_nats
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureConfig:
+    """Names of two models over one tokenization."""
+
+    first: str
+    second: str
+
+
+def main() -> None:
+    """Write `scores/KEY` and `metrics/models/KEY.json`."""
+    key = settings.key()
+    entry = settings.load("mix", key)["mixtures"][key]
+    where = f"params.yaml: mixtures.{key}"
+    config = settings.parse(MixtureConfig, entry, where)
+    parts = [config.first, config.second]
+    metrics = [read_json(layout.model_metrics(name)) for name in parts]
+    _refuse_different_tokenizations(parts, metrics, where)
+    weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
+    tables = {split: _mixed(parts, split, weight) for split in SCORED}
+    write_scores(tables, layout.scores(key))
+    about = {
+        "name": key,
+        "group": "mixtures",
+        "kind": f"{weight:.2f} {config.first} + {1 - weight:.2f} {config.second}",
+        "tokenizer": metrics[0]["tokenizer"],
+        "parameters": None,
+        "ngrams": None,
+        "bytes_on_disk": sum(part["bytes_on_disk"] for part in metrics),
+        "parts": parts,
+        "weight": weight,
+        "tokenizer_fingerprint": metrics[0]["tokenizer_fingerprint"],
+        "comparison_key": metrics[0]["comparison_key"],
+    }
+    reasons = [f"{part['name']}: {part['why_not']}" for part in metrics if part["why_not"]]
+    write_json(layout.model_metrics(key), summary(about, tables, "; ".join(reasons) or None))
+
+
+def _refuse_different_tokenizations(
+    parts: list[str], metrics: list[dict[str, Any]], where: str
+) -> None:
+    first, second = (part["tokenizer_fingerprint"] for part in metrics)
+    if first != second:
+        described = [f"{n} ({m['tokenizer']})" for n, m in zip(parts, metrics, strict=True)]
+        raise UserError(
+            f"{' and '.join(described)} split text differently, so they cannot be mixed",
+            where=where,
+            next_step="name two models with the same tokenizer",
+        )
+
+
+def _scores(name: str, split: str) -> pa.Table:
+    return read_table(layout.scores(name) / f"{split}.arrow")
+
+
+def _mixed(parts: list[str], split: str, weight: float) -> pa.Table:
+    first, second = (_scores(name, split) for name in parts)
+    return with_nats(first, mix(flat_nats(first), flat_nats(second), weight))
+
+
+if __name__ == "__main__":
+    settings.run(main)

@@ -1,0 +1,27 @@
+"""Stage ngram: estimate an n-gram model from a tokenizer's training shards."""
+
+from textmill.ngram.store import save
+
+from pipeline_steps import settings
+from textmill.base.files import replacing_folder
+from textmill.lineage import layout
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.estimate import estimate
+from textmill.shards.reader import read_split
+from textmill.tokenizers import store
+
+
+def main() -> None:
+    """Write `models/KEY`."""
+    key = settings.key()
+    entry = settings.load("ngram", key)["ngrams"][key]
+    config: NgramConfig = settings.parse(NgramConfig, entry, f"params.yaml: ngrams.{key}")
+    vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
+    train = read_split(layout.shards(config.tokenizer), "train")
+    model = estimate(train.tokens, train.offsets, vocabulary, config)
+    with replacing_folder(layout.model(key)) as folder:
+        save(model, folder)
+
+
+if __name__ == "__main__":
+    settings.run(main)

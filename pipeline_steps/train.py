@@ -1,0 +1,34 @@
+"""Stage train: train a recurrent network, keeping the weights that are best on validation."""
+
+import shutil
+
+from textmill.neural.train import train
+
+from pipeline_steps import settings
+from textmill.lineage import layout
+from textmill.neural.config import NetworkConfig
+from textmill.shards.reader import read_split
+from textmill.tokenizers import store
+
+
+def main() -> None:
+    """Write `models/KEY` and `history/KEY.csv`."""
+    key = settings.key()
+    entry = settings.load("train", key)["networks"][key]
+    config: NetworkConfig = settings.parse(NetworkConfig, entry, f"params.yaml: networks.{key}")
+    vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
+    shards = layout.shards(config.tokenizer)
+    scratch = settings.scratch()
+    train(
+        read_split(shards, "train"),
+        read_split(shards, "valid"),
+        vocabulary,
+        config,
+        layout.model(key),
+        scratch,
+    )
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    settings.run(main)

@@ -1,0 +1,88 @@
+"""One evaluation for every model: score validation and test, and say what may be compared.
+
+Writes a model's scores (a row a line, each token's nats kept) and its metrics.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from textmill.base.files import replacing_folder, write_json, write_table
+from textmill.scoring.comparison import comparison_key, why_not_byte_comparable
+from textmill.scoring.likelihood import CHUNK, STREAMS, token_nats
+from textmill.scoring.protocol import LanguageModel
+from textmill.scoring.units import measure, scores_table
+from textmill.shards.reader import read_manifest, read_split
+
+SCORED = ("valid", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a model is, in words and sizes. kind: `modified Kneser-Ney, order 5`, say."""
+
+    name: str
+    group: str
+    kind: str
+    tokenizer: str
+    parameters: int | None
+    ngrams: int | None
+    bytes_on_disk: int
+
+
+def evaluate(
+    model: LanguageModel,
+    about: About,
+    shards: Path,
+    *,
+    scores: Path,
+    metrics: Path,
+    learnt_unknown: bool,
+    streams: int = STREAMS,
+    chunk: int = CHUNK,
+) -> None:
+    """Score both splits of `shards`; write `scores/{valid,test}.arrow` and the metrics file.
+
+    learnt_unknown: whether the model can have learnt the probability of `<unk>`.
+    """
+    tables, unknown = {}, 0
+    for split in SCORED:
+        lines = read_split(shards, split)
+        nats = token_nats(model, lines, streams=streams, chunk=chunk)
+        tables[split] = scores_table(lines, nats)
+        unknown += int(lines.n_unknown.sum())
+    write_scores(tables, scores)
+    manifest = read_manifest(shards)
+    why_not = why_not_byte_comparable(
+        lossy_lines=sum(manifest["splits"][split]["lossy_lines"] for split in SCORED),
+        unknown_units=unknown,
+        learnt_unknown=learnt_unknown,
+    )
+    key = comparison_key(manifest["splits"]["test"]["text_sha256"])
+    keys = {"tokenizer_fingerprint": manifest["fingerprint"], "comparison_key": key}
+    write_json(metrics, summary({**asdict(about), **keys}, tables, why_not))
+
+
+def summary(
+    about: dict[str, Any], tables: dict[str, pa.Table], why_not: str | None
+) -> dict[str, Any]:
+    """The metrics of a model from its scores; bits per byte only where they are comparable.
+
+    why_not: why they are not, as far as the tokenization or a mixture's parts tell.
+    """
+    measured = {split: measure(tables[split]) for split in SCORED}
+    if why_not is None and any(measured[split]["nats"] is None for split in SCORED):
+        why_not = "it gives probability zero to a part of the text"
+    if why_not:
+        for split in SCORED:
+            measured[split] |= dict.fromkeys(("bits_per_byte", "bits_per_character"))
+    return {**about, "byte_comparable": why_not is None, "why_not": why_not, **measured}
+
+
+def write_scores(tables: dict[str, pa.Table], folder: Path) -> None:
+    """A file a split; the folder arrives whole."""
+    with replacing_folder(folder) as temporary:
+        for split, table in tables.items():
+            write_table(temporary / f"{split}.arrow", table)
