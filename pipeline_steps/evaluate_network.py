@@ -1,6 +1,6 @@
 """Stage evaluate_network: score a network on validation and test."""
 
-from textmill.neural.store import load
+from textmill.neural.model import load
 
 from pipeline_steps import settings
 from textmill.lineage import layout

@@ -1,6 +1,6 @@
 """Stage evaluate_ngram: score an n-gram model on validation and test."""
 
-from textmill.ngram.store import load
+from textmill.ngram.storage import load
 
 from pipeline_steps import settings
 from textmill.lineage import layout

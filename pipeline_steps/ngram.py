@@ -1,6 +1,6 @@
 """Stage ngram: estimate an n-gram model from a tokenizer's training shards."""
 
-from textmill.ngram.store import save
+from textmill.ngram.storage import save
 
 from pipeline_steps import settings
 from textmill.base.files import replacing_folder

@@ -2,7 +2,7 @@
 
 import shutil
 
-from textmill.neural.train import train
+from textmill.neural.training import train
 
 from pipeline_steps import settings
 from textmill.lineage import layout
@@ -24,8 +24,8 @@ def main() -> None:
         read_split(shards, "valid"),
         vocabulary,
         config,
-        layout.model(key),
-        scratch,
+        folder=layout.model(key),
+        scratch=scratch,
     )
     shutil.rmtree(scratch, ignore_errors=True)
 

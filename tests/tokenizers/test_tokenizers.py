@@ -1,0 +1,218 @@
+"""Round trips, ids, reserved tokens, and The Time Machine's published figures."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textmill.base.errors import UserError
+from textmill.tokenizers import store
+from textmill.tokenizers.characters import CharConfig, train_characters
+from textmill.tokenizers.subwords import SubwordConfig, escape, train_subwords, unescape
+from textmill.tokenizers.tokenizer import encode_line, with_line_ends
+from textmill.tokenizers.vocabulary import RESERVED, from_tokens
+from textmill.tokenizers.words import WordConfig, split_words, train_words
+
+SAMPLE = [
+    "the cat sat on the mat",
+    "the dog saw the cat and the cat saw the dog",
+    "",
+    "a cat and a dog sat <unk> on <s> a mat </s>",
+    "zebra",
+] * 12 + ["the rarest word of all is quokka"]
+LINES = pa.array(SAMPLE, pa.large_string())
+line_text = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\n"), max_size=40
+)
+
+
+@pytest.fixture(scope="module")
+def word():
+    return train_words(LINES, WordConfig("word", minimum_frequency=2))[0]
+
+
+@pytest.fixture(scope="module")
+def char():
+    return train_characters(LINES, CharConfig("char"))[0]
+
+
+@pytest.fixture(scope="module")
+def subword():
+    return train_subwords(LINES, SubwordConfig("subword", pieces=330))
+
+
+def test_ids_fall_in_frequency_ties_by_text(word):
+    vocabulary = word.vocabulary
+    counts = vocabulary.counts[len(RESERVED) :]
+    assert np.all(np.diff(counts) <= 0)
+    tokens = vocabulary.tokens.to_pylist()
+    assert tokens[0] == "the"
+    for a, b in zip(range(len(tokens) - 1), range(1, len(tokens)), strict=True):
+        assert counts[a] > counts[b] or tokens[a] < tokens[b]
+
+
+def test_word_counts_are_those_of_the_text(word):
+    words = [w for line in SAMPLE for w in line.split(" ") if w]
+    once = {w for w in words if words.count(w) == 1}
+    assert once == {"rarest", "word", "of", "all", "is", "quokka"}
+    assert word.vocabulary.counts[0] == len(once)
+    assert word.vocabulary.counts.sum() == len(words)
+    assert word.vocabulary.unknown == "learnt"
+
+
+def test_literal_reserved_names_are_ordinary_words(word):
+    ids = encode_line(word, "<unk> <s> </s>")
+    assert min(ids) >= len(RESERVED)
+    assert word.decode(ids) == "<unk> <s> </s>"
+
+
+def test_unknown_words_are_named_in_order(word):
+    encoded = word.encode(pa.array(["the quokka sat", "emu the rarest"], pa.large_string()))
+    assert encoded.unknown_texts.to_pylist() == ["quokka", "emu", "rarest"]
+    assert encoded.ids.tolist().count(0) == 3
+    assert encoded.offsets.tolist() == [0, 3, 6]
+
+
+@given(st.lists(line_text, max_size=5))
+def test_words_lose_only_extra_spaces_and_count_them(lines):
+    column = pa.array(lines, pa.large_string())
+    words, offsets = split_words(column)
+    for i, line in enumerate(lines):
+        expected = [part for part in line.split(" ") if part]
+        assert words[offsets[i] : offsets[i + 1]].to_pylist() == expected
+    tokenizer, _ = train_words(column, WordConfig("word"))
+    lossy = sum(" ".join(p for p in line.split(" ") if p) != line for line in lines)
+    assert tokenizer.encode(column).lossy_lines == lossy
+
+
+@given(st.lists(line_text, max_size=5))
+def test_words_of_training_come_back(lines):
+    canonical = [" ".join(line.split(" ")).strip(" ") for line in lines]
+    canonical = [re.sub(" +", " ", line) for line in canonical]
+    tokenizer, dropped = train_words(pa.array(canonical, pa.large_string()), WordConfig("word"))
+    assert dropped.to_pylist() == []
+    for line in canonical:
+        assert tokenizer.decode(encode_line(tokenizer, line)) == line
+
+
+@given(line_text)
+def test_characters_of_training_come_back(line):
+    tokenizer, _ = train_characters(pa.array([line], pa.large_string()), CharConfig("char"))
+    ids = encode_line(tokenizer, line)
+    assert len(ids) == len(line)
+    assert tokenizer.decode(ids) == line
+
+
+@settings(max_examples=300, deadline=None)
+@given(line_text)
+def test_subwords_give_back_any_text(subword, line):
+    encoded = subword.encode(pa.array([line], pa.large_string()))
+    assert subword.decode(encoded.ids) == line
+    assert encoded.lossy_lines == 0
+    assert not set(encoded.ids.tolist()) & {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["  two  spaces ", "\u2581", "a\u2581b", "\ue000", "\ue0001", "\ue0000\u2581", "<unk>", "<s></s>",
+     "<0x41>", "\ufb01ne", "e\u0301", "\u00a0x", "\U0001f600", "\t", "x" * 5000, "\u0000"],
+)
+def test_subwords_give_back_the_traps(subword, line):
+    ids = encode_line(subword, line)
+    assert subword.decode(ids) == line
+    assert not set(ids) & {0, 1, 2}
+
+
+@given(st.text(alphabet="01a\u2581\ue000"))
+def test_escape_is_undone(text):
+    assert unescape(escape(text)) == text
+    assert "\u2581" not in escape(text)
+
+
+def test_subword_model_bytes_do_not_change():
+    first, second = (train_subwords(LINES, SubwordConfig("subword", pieces=330)) for _ in range(2))
+    assert first.model == second.model
+    assert first.vocabulary.fingerprint == second.vocabulary.fingerprint
+
+
+def test_long_lines_are_trained_on():
+    long_line = " ".join(["flibbertigibbet", "mountebank", "quicksilver"] * 700)
+    tokenizer = train_subwords(pa.array([long_line], pa.large_string()), SubwordConfig("subword", 300))
+    assert len(encode_line(tokenizer, long_line)) < len(long_line) / 2
+
+
+def test_too_many_pieces_names_the_largest_number_that_works():
+    with pytest.raises(UserError, match=r"cannot give 5,000 pieces, at most (\d+)") as caught:
+        train_subwords(LINES, SubwordConfig("subword", pieces=5000))
+    largest = int(re.search(r"at most ([\d,]+)", str(caught.value))[1].replace(",", ""))
+    assert len(train_subwords(LINES, SubwordConfig("subword", largest)).vocabulary) == largest
+
+
+def test_empty_training_text_is_refused():
+    with pytest.raises(UserError, match="training text is empty"):
+        train_subwords(pa.array([""], pa.large_string()), SubwordConfig("subword"))
+
+
+def test_maximum_size_counts_the_reserved_ids():
+    tokenizer, dropped = train_words(LINES, WordConfig("word", maximum_size=6))
+    assert len(tokenizer.vocabulary) == 6
+    assert tokenizer.vocabulary.tokens.to_pylist() == ["the", "cat", "a"]
+    assert "dog" in dropped.to_pylist()
+
+
+def test_fingerprint_tells_tokenizations_apart(word, char, subword):
+    other = train_words(LINES, WordConfig("word", minimum_frequency=3))[0]
+    prints = {t.vocabulary.fingerprint for t in (word, char, subword, other)}
+    assert len(prints) == 3  # no word is seen exactly twice: frequency 2 and 3 keep the same
+    assert word.vocabulary.fingerprint == other.vocabulary.fingerprint
+
+
+@pytest.mark.parametrize(
+    "config",
+    [WordConfig("word", minimum_frequency=2), CharConfig("char"), SubwordConfig("subword", 330)],
+)
+def test_saved_and_loaded_is_the_same(config, tmp_path):
+    tokenizer, _ = store.train(LINES, config)
+    store.save(tokenizer, config, tmp_path)
+    loaded = store.load(tmp_path)
+    assert loaded.vocabulary.fingerprint == tokenizer.vocabulary.fingerprint
+    assert loaded.vocabulary.unknown == tokenizer.vocabulary.unknown
+    assert loaded.encode(LINES).ids.tolist() == tokenizer.encode(LINES).ids.tolist()
+    assert np.array_equal(loaded.vocabulary.counts, tokenizer.vocabulary.counts)
+
+
+def test_a_swapped_vocabulary_is_refused(tmp_path):
+    for name, frequency in (("a", 1), ("b", 2)):
+        config = WordConfig("word", frequency)
+        (tmp_path / name).mkdir()
+        store.save(train_words(LINES, config)[0], config, tmp_path / name)
+    (tmp_path / "a/vocabulary.arrow").write_bytes((tmp_path / "b/vocabulary.arrow").read_bytes())
+    with pytest.raises(UserError, match="another vocabulary"):
+        store.load(tmp_path / "a")
+
+
+def test_with_line_ends_puts_one_after_every_line():
+    ids, offsets = with_line_ends(np.array([5, 6, 7]), np.array([0, 2, 2, 3]))
+    assert ids.tolist() == [5, 6, 2, 2, 7, 2]
+    assert offsets.tolist() == [0, 3, 4, 6]
+
+
+def test_time_machine_figures(test_data):
+    raw = (test_data / "timemachine.txt").read_text(encoding="utf-8").splitlines()
+    lines = [re.sub("[^A-Za-z]+", " ", line).strip().lower() for line in raw]
+    assert len(lines) == 3221
+    words, _ = split_words(pa.array(lines, pa.large_string()))
+    vocabulary, _ = from_tokens(words, scheme="word", reserved=("<unk>",))
+    assert len(words) == 32775
+    assert len(vocabulary) == 4580
+    top = dict(zip(vocabulary.tokens[:10].to_pylist(), vocabulary.counts[1:11].tolist(), strict=True))
+    assert top == {
+        "the": 2261, "i": 1267, "and": 1245, "of": 1155, "a": 816,
+        "to": 695, "was": 552, "in": 541, "that": 443, "my": 440,
+    }  # fmt: skip
+    characters, _ = from_tokens("".join(lines), scheme="char", reserved=("<unk>",))
+    assert len(characters) == 28
+    assert characters.counts.sum() == 170580
