@@ -1,0 +1,68 @@
+"""Tiny vocabularies, splits and configurations for the network tests."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from textmill.neural.config import NetworkConfig
+from textmill.shards.reader import Lines
+from textmill.tokenizers.vocabulary import RESERVED, UnknownLearning, Vocabulary
+
+
+@pytest.fixture
+def make_vocabulary() -> Callable[..., Vocabulary]:
+    def make(
+        size: int, counts: Sequence[int] | None = None, unknown: UnknownLearning = "none"
+    ) -> Vocabulary:
+        names = [f"t{i}" for i in range(len(RESERVED), size)]
+        given = np.full(size, 5) if counts is None else np.array(counts)
+        return Vocabulary(pa.array(names, pa.string()), given, scheme="tiny", unknown=unknown)
+
+    return make
+
+
+@pytest.fixture
+def make_lines() -> Callable[[Sequence[Sequence[Sequence[int]]]], Lines]:
+    """From documents, each a list of lines, each a list of ids with the final `</s>`."""
+
+    def make(documents: Sequence[Sequence[Sequence[int]]]) -> Lines:
+        lines = [line for document in documents for line in document]
+        doc = [d for d, document in enumerate(documents) for _ in document]
+        lengths = np.array([len(line) for line in lines], dtype=np.int64)
+        zeros = np.zeros(len(lines), dtype=np.int64)
+        return Lines(
+            tokens=np.array([token for line in lines for token in line], dtype=np.uint16),
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            doc=np.array(doc, dtype=np.int32),
+            n_bytes=lengths,
+            n_characters=lengths,
+            n_words=zeros,
+            n_unknown=zeros,
+            nats_spelling=zeros.astype(np.float64),
+        )
+
+    return make
+
+
+@pytest.fixture
+def make_config() -> Callable[..., NetworkConfig]:
+    def make(**changes: Any) -> NetworkConfig:
+        base = {
+            "tokenizer": "tiny",
+            "embedding": 8,
+            "hidden": 12,
+            "layers": 2,
+            "bptt": 5,
+            "batch": 3,
+            "warmup": 2,
+            "steps": 12,
+            "evaluate_every": 4,
+            "threads": 1,
+            "device": "cpu",
+        }
+        return NetworkConfig(**{**base, **changes})
+
+    return make

@@ -1,0 +1,154 @@
+"""Killed at any moment and started again, training ends in the same bytes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from textmill.base.errors import UserError
+from textmill.neural.checkpoint import NAME
+from textmill.neural.config import NetworkConfig
+from textmill.neural.training import Training, train
+from textmill.shards.reader import Lines
+from textmill.tokenizers.vocabulary import END, Vocabulary
+
+Configure = Callable[..., NetworkConfig]
+Speak = Callable[..., Vocabulary]
+Write = Callable[..., Lines]
+
+CONFIG = {
+    "tokenizer": "tiny", "embedding": 8, "hidden": 12, "layers": 2, "bptt": 5, "batch": 4,
+    "warmup": 3, "steps": 50, "evaluate_every": 8, "threads": 1, "device": "cpu",
+    "dropout": 0.2, "embedding_dropout": 0.1, "precision": "bfloat16",
+}  # fmt: skip
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+import numpy as np, pyarrow as pa
+from textmill.neural.config import NetworkConfig
+from textmill.neural.training import Training, train
+from textmill.shards.reader import Lines
+from textmill.tokenizers.vocabulary import Vocabulary
+
+plain = Training.take_step
+def announced(self):
+    print(self.step, flush=True)
+    return plain(self)
+Training.take_step = announced
+
+rng = np.random.default_rng(0)
+lengths = np.array([9, 14, 3, 20, 11, 30, 6])
+tokens = rng.integers(3, 20, lengths.sum()).astype(np.uint16)
+tokens[np.cumsum(lengths) - 1] = 2
+zeros = np.zeros(len(lengths), dtype=np.int64)
+lines = Lines(tokens, np.concatenate([[0], np.cumsum(lengths)]), np.array([0, 0, 1, 1, 2, 3, 3]),
+              lengths, lengths, zeros, zeros, zeros.astype(float))
+counts = np.array([0, 0, 7] + [1, 1, 1] + [5] * 14)
+vocabulary = Vocabulary(pa.array([f"t{i}" for i in range(17)]), counts, scheme="t",
+                        unknown="singletons")
+train(lines, lines, vocabulary, NetworkConfig(**json.loads(sys.argv[1])),
+      folder=Path(sys.argv[2]) / "model", scratch=Path(sys.argv[2]) / "scratch",
+      checkpoint_every=7)
+"""
+
+
+def _run(folder: Path, kill_at: int | None) -> list[int]:
+    """Train in a process of its own; SIGKILL it when it announces step `kill_at`."""
+    command = [sys.executable, "-c", SCRIPT, json.dumps(CONFIG), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        steps = []
+        for line in process.stdout:
+            steps.append(int(line))
+            if steps[-1] == kill_at:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+    assert process.returncode == (0 if kill_at is None else -signal.SIGKILL)
+    return steps
+
+
+def test_sigkill_twice_and_the_bytes_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
+    _run(tmp_path / "undisturbed", None)
+    killed = tmp_path / "killed"
+    assert _run(killed, 11)[0] == 0
+    assert not (killed / "model").exists()
+    assert _run(killed, 38)[0] == 7
+    last = _run(killed, None)
+    assert (last[0], last[-1]) == (35, CONFIG["steps"] - 1)
+    files = ["history.csv", "model.json", "weights.safetensors"]
+    assert sorted(path.name for path in (killed / "model").iterdir()) == files
+    for name in files:
+        expected = (tmp_path / "undisturbed" / "model" / name).read_bytes()
+        assert (killed / "model" / name).read_bytes() == expected, name
+
+
+@pytest.fixture
+def lines(make_lines: Write) -> Lines:
+    rng = np.random.default_rng(1)
+    return make_lines([[[*rng.integers(3, 12, 17), END]] for _ in range(5)])
+
+
+@pytest.mark.parametrize("stop", [1, 5, 6, 7, 17])
+def test_any_step_is_a_step_to_go_on_from(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure, stop: int
+) -> None:
+    config = make_config(dropout=0.3, steps=18, evaluate_every=6, batch=5, bptt=3)
+    given = (lines, lines, make_vocabulary(12), config)
+    whole, first = Training(*given, tmp_path / "a"), Training(*given, tmp_path / "b")
+    assert whole.columns.chunks == 6
+
+    def go(run: Training, until: int) -> None:
+        while run.step < until:
+            run.take_step()
+            if run.step % 6 == 0:
+                run.look()
+
+    go(whole, 18)
+    go(first, stop)
+    first.save()
+    second = Training(*given, tmp_path / "b")
+    second.resume()
+    go(second, 18)
+    assert second.looks == whole.looks
+    assert second.best == whole.best
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(second.network.state_dict()[name], tensor), name
+    for name, tensor in whole.best_weights.items():
+        assert torch.equal(second.best_weights[name], tensor), name
+    assert torch.equal(second.state[1], whole.state[1])
+
+
+def test_a_finished_run_writes_its_model_again_without_a_step(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    given = (lines, lines, make_vocabulary(12), make_config())
+    train(*given, folder=tmp_path / "one", scratch=tmp_path / "scratch")
+    monkeypatch.setattr(Training, "take_step", lambda _: pytest.fail("took a step"))
+    train(*given, folder=tmp_path / "two", scratch=tmp_path / "scratch")
+    for name in ("history.csv", "model.json", "weights.safetensors"):
+        assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+
+def test_the_checkpoint_of_another_run_is_refused_by_name(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure
+) -> None:
+    scratch = tmp_path / "scratch"
+    Training(lines, lines, make_vocabulary(12), make_config(), scratch).save()
+    other = Training(lines, lines, make_vocabulary(12), make_config(hidden=13), scratch)
+    with pytest.raises(UserError, match="hidden is 12 there, 13 here"):
+        other.resume()
+    foreign = Training(lines, lines, make_vocabulary(13), make_config(), scratch)
+    with pytest.raises(UserError, match="vocabulary is"):
+        foreign.resume()
+    (scratch / NAME).write_bytes((scratch / NAME).read_bytes()[:-9])
+    with pytest.raises(UserError, match="is not whole"):
+        Training(lines, lines, make_vocabulary(12), make_config(), scratch).resume()

@@ -1,0 +1,185 @@
+"""Training: learns, stops when it should, keeps the best, and says why it cannot go on."""
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from textmill.base.errors import UserError
+from textmill.neural import training as training_module
+from textmill.neural.config import NetworkConfig
+from textmill.neural.history import Look, as_csv
+from textmill.neural.model import load
+from textmill.neural.schedule import learning_rate
+from textmill.neural.training import Training, train
+from textmill.scoring.likelihood import token_nats
+from textmill.shards.reader import Lines
+from textmill.tokenizers.vocabulary import END, Vocabulary
+
+Configure = Callable[..., NetworkConfig]
+Speak = Callable[..., Vocabulary]
+Write = Callable[..., Lines]
+Run = Callable[..., Training]
+
+SIZE = 12
+POEM = [[[3, 4, 5, 3, 6, END], [7, 8, 3, 9, END], [4, 4, 10, 11, END]]]
+
+
+@pytest.fixture
+def lines(make_lines: Write) -> Lines:
+    return make_lines(POEM * 6)
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure) -> Run:
+    def make(**changes: object) -> Training:
+        config = make_config(**changes)
+        return Training(lines, lines, make_vocabulary(SIZE), config, tmp_path / "scratch")
+
+    return make
+
+
+def _history(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "history.csv").read_text().splitlines()))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_tiny_text_is_learnt_by_heart(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure, precision: str
+) -> None:
+    vocabulary = make_vocabulary(SIZE)
+    config = make_config(
+        hidden=32, embedding=16, steps=150, evaluate_every=50, learning_rate=0.02, bptt=16,
+        precision=precision,
+    )  # fmt: skip
+    folder = tmp_path / "model"
+    train(lines, lines, vocabulary, config, folder=folder, scratch=tmp_path / "scratch")
+    facts = json.loads((folder / "model.json").read_text())
+    # Knowing one token back, the poem costs (6 ln 3 + 2 ln 2) / 16 = 0.50 nats; knowing all, 0.
+    assert facts["valid_loss"] < 0.05
+    rows = _history(folder)
+    assert [int(row["step"]) for row in rows] == [50, 100, 150]
+    # 96 tokens an epoch of two chunks.
+    assert [int(row["tokens"]) for row in rows] == [2400, 4800, 7200]
+    model = load(folder, vocabulary, threads=1, device="cpu")
+    assert token_nats(model, lines).sum() / len(lines.tokens) == facts["valid_loss"]
+
+
+def test_valid_loss_of_the_best_step_is_kept_and_the_model_is_that_of_it(
+    tmp_path: Path, lines: Lines, make_lines: Write, make_vocabulary: Speak,
+    make_config: Configure,
+) -> None:  # fmt: skip
+    # What helps on the training text hurts on this one, so the first look is the best.
+    other = make_lines([[[11, 10, 9, 8, END], [6, 5, END]]])
+    config = make_config(steps=60, evaluate_every=10, patience=3, learning_rate=0.05, warmup=0)
+    folder = tmp_path / "model"
+    vocabulary = make_vocabulary(SIZE)
+    train(lines, other, vocabulary, config, folder=folder, scratch=tmp_path / "scratch")
+    losses = [float(row["valid_loss"]) for row in _history(folder)]
+    facts = json.loads((folder / "model.json").read_text())
+    assert len(losses) == losses.index(min(losses)) + 1 + 3 < 6
+    assert facts["best_step"] == 10 * (losses.index(min(losses)) + 1)
+    assert facts["valid_loss"] == min(losses)
+    model = load(folder, vocabulary, threads=1, device="cpu")
+    assert token_nats(model, other).sum() / len(other.tokens) == min(losses)
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step(make_run: Run) -> None:
+    run = make_run()
+    run.take_step()
+    with torch.no_grad():
+        run.network.bias[3] = torch.nan
+    with pytest.raises(UserError, match=r"training, step 2: the loss is nan"):
+        run.take_step()
+    assert run.step == 1
+
+
+def test_a_validation_loss_that_is_no_number_is_never_best(
+    make_run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = make_run(patience=2)
+    given = iter([math.nan, 5.0, math.nan, 4.0, 4.5, math.nan])
+    monkeypatch.setattr(
+        training_module, "token_nats", lambda _, lines: np.full(len(lines.tokens), next(given))
+    )
+    stopped = []
+    for _ in range(6):
+        run.take_step()
+        run.look()
+        stopped.append(run.finished)
+    assert run.best is not None
+    assert run.best.valid_loss == pytest.approx(4.0)
+    assert run.best.step == 4
+    assert stopped == [False, False, False, False, False, True]
+    run.best = None
+    with pytest.raises(UserError, match="never was a number"):
+        run.write_model(tmp_path / "model")
+
+
+def test_looking_at_validation_leaves_training_as_it_was(make_run: Run) -> None:
+    plain, looked = make_run(dropout=0.4), make_run(dropout=0.4)
+    for _ in range(4):
+        assert plain.take_step() == looked.take_step()
+        looked.look()
+    names = list(plain.network.state_dict())
+    assert names == list(looked.network.state_dict())
+    for one, two in zip(plain.network.parameters(), looked.network.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_the_gradient_is_clipped_by_its_norm(make_run: Run) -> None:
+    three_four = nn.Parameter(torch.zeros(2))
+    three_four.grad = torch.tensor([3.0, 4.0])
+    assert nn.utils.clip_grad_norm_([three_four], 0.25).item() == 5.0
+    assert three_four.grad.tolist() == pytest.approx([0.15, 0.20])
+    run = make_run(clip=1e-3)
+    run.take_step()
+    gradients = [p.grad for p in run.network.parameters() if p.grad is not None]
+    assert torch.linalg.vector_norm(torch.cat([g.flatten() for g in gradients])) <= 1.0001e-3
+    assert run.tally.norms > 1e-2
+
+
+def test_the_rate_rises_to_its_peak_and_falls_to_a_fiftieth() -> None:
+    rates = [learning_rate(step, peak=1.0, warmup=4, steps=104) for step in range(105)]
+    assert rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
+    assert rates[54] == pytest.approx(0.51)
+    assert rates[104] == pytest.approx(0.02)
+    assert all(b <= a for a, b in itertools.pairwise(rates[4:]))
+
+
+def test_state_is_carried_and_moves_one_column_at_the_end_of_an_epoch(make_run: Run) -> None:
+    run = make_run()
+    epoch = run.columns.chunks
+    for _ in range(epoch):
+        run.take_step()
+    ended = run.state[0]
+    assert not ended.requires_grad
+    assert ended.abs().max() > 0
+    run._begin_step()
+    assert torch.equal(run.state[0][:, 1:], ended[:, :-1])
+
+
+def test_an_empty_validation_split_is_refused(
+    tmp_path: Path, lines: Lines, make_lines: Write, make_vocabulary: Speak,
+    make_config: Configure,
+) -> None:  # fmt: skip
+    with pytest.raises(UserError, match="validation split holds no tokens"):
+        train(
+            lines, make_lines([]), make_vocabulary(SIZE), make_config(),
+            folder=tmp_path / "model", scratch=tmp_path / "scratch",
+        )  # fmt: skip
+    assert not (tmp_path / "model").exists()
+
+
+def test_history_numbers_read_back_exactly() -> None:
+    look = Look(10, 320, 1 / 3, 2 / 3, 1e-3 / 7, 0.1)
+    text = as_csv([look])
+    row = next(csv.DictReader(text.splitlines()))
+    assert Look(int(row["step"]), int(row["tokens"]), *map(float, list(row.values())[2:])) == look

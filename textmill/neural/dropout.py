@@ -1,0 +1,32 @@
+"""Two kinds of dropout that keep small-data LSTMs from memorising, with named randomness.
+
+Both draw one mask per chunk: locked dropout drops the same units at every time step (Gal and
+Ghahramani 2016; a fresh mask a step would destroy what the recurrence remembers), row dropout
+removes a word from the input for the whole chunk (Merity et al. 2017). Every draw comes from a
+generator seeded by (seed, step): a training run that is killed and started again draws the same
+masks without a saved random state, on any device.
+
+Suffixes: T time, B batch, H hidden, V vocabulary, E embedding.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def step_generator(generator: torch.Generator, seed: int, step: int) -> torch.Generator:
+    """Seed `generator` by (seed, step); neighbouring pairs give unrelated streams."""
+    # The CPU generator reads only 32 bits of a seed, so the pair is hashed into as many.
+    return generator.manual_seed(int(np.random.SeedSequence([seed, step]).generate_state(1)[0]))
+
+
+def locked_mask(like_TBH: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """(1, B, H) of 0 and 1/(1-p): the same for all time steps."""
+    keep = torch.empty(1, *like_TBH.shape[1:], dtype=like_TBH.dtype, device=like_TBH.device)
+    return keep.bernoulli_(1 - p, generator=generator).div_(1 - p)
+
+
+def drop_rows(weight_VE: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """The embedding with whole rows set to 0 and the others scaled by 1/(1-p)."""
+    keep = torch.empty(len(weight_VE), 1, dtype=weight_VE.dtype, device=weight_VE.device)
+    return weight_VE * keep.bernoulli_(1 - p, generator=generator).div_(1 - p)

@@ -1,0 +1,50 @@
+"""A finished network on disk: `model.json`, `weights.safetensors` and `history.csv`.
+
+The tied matrix is stored once. The vocabulary's fingerprint stands in `model.json`, and a network
+is never loaded over another vocabulary: ids would silently mean other words.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from textmill.base.errors import UserError
+from textmill.base.files import read_json, replacing_folder, write_json
+from textmill.neural.config import NetworkConfig
+from textmill.tokenizers.vocabulary import Vocabulary
+
+FORMAT = "textmill lstm 1"
+
+
+def save_model(
+    folder: Path, facts: Mapping[str, Any], weights: Mapping[str, Tensor], history: str
+) -> None:
+    """Write the three files; the folder arrives whole, by rename. `facts` hold no clock."""
+    with replacing_folder(folder) as temporary:
+        save_file(dict(weights), temporary / "weights.safetensors")
+        write_json(temporary / "model.json", {"format": FORMAT, **facts})
+        (temporary / "history.csv").write_text(history)
+
+
+def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dict[str, Tensor]]:
+    """Configuration and weights. UserError for another format or another vocabulary."""
+    facts = read_json(folder / "model.json")
+    if facts.get("format") != FORMAT:
+        raise UserError(f"{folder} holds no {FORMAT} model", next_step="dvc repro")
+    if facts["vocabulary"] != vocabulary.fingerprint:
+        raise UserError(
+            f"{folder} was trained over another vocabulary "
+            f"({facts['vocabulary'][:12]}, not {vocabulary.fingerprint[:12]})",
+            next_step="dvc repro",
+        )
+    path = folder / "weights.safetensors"
+    try:
+        return NetworkConfig(**facts["config"]), load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{path} is not whole ({error})", next_step=f"delete {folder}, then: dvc repro"
+        ) from None
