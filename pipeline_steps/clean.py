@@ -2,7 +2,7 @@
 
 from pipeline_steps import settings
 from textmill.base.files import replacing_folder, write_json, write_table
-from textmill.lineage import layout
+from textmill.repository import layout
 from textmill.text.catalogue import SPLITS, Corpus
 from textmill.text.cleaned import clean_corpus
 from textmill.text.raw import read

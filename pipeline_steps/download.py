@@ -2,7 +2,7 @@
 
 from pipeline_steps import settings
 from textmill.base.files import replacing_folder
-from textmill.lineage import layout
+from textmill.repository import layout
 from textmill.text.catalogue import Corpus
 from textmill.text.raw import store
 

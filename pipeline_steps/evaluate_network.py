@@ -1,10 +1,9 @@
 """Stage evaluate_network: score a network on validation and test."""
 
-from textmill.neural.model import load
-
 from pipeline_steps import settings
-from textmill.lineage import layout
 from textmill.neural.config import NetworkConfig
+from textmill.neural.model import load
+from textmill.repository import layout
 from textmill.scoring.evaluation import About, evaluate
 from textmill.tokenizers import store
 

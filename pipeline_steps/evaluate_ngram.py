@@ -1,10 +1,9 @@
 """Stage evaluate_ngram: score an n-gram model on validation and test."""
 
-from textmill.ngram.storage import load
-
 from pipeline_steps import settings
-from textmill.lineage import layout
 from textmill.ngram.config import NgramConfig
+from textmill.ngram.storage import load
+from textmill.repository import layout
 from textmill.scoring.evaluation import About, evaluate
 from textmill.tokenizers import store
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pipeline_steps import settings
 from textmill.base.errors import UserError
 from textmill.base.files import read_json, read_table, write_json
-from textmill.lineage import layout
+from textmill.repository import layout
 from textmill.scoring.evaluation import SCORED, summary, write_scores
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.units import flat_nats, with_nats

@@ -1,12 +1,11 @@
 """Stage ngram: estimate an n-gram model from a tokenizer's training shards."""
 
-from textmill.ngram.storage import save
-
 from pipeline_steps import settings
 from textmill.base.files import replacing_folder
-from textmill.lineage import layout
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
+from textmill.ngram.storage import save
+from textmill.repository import layout
 from textmill.shards.reader import read_split
 from textmill.tokenizers import store
 

@@ -21,9 +21,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, nearest
-from textmill.lineage import facts, layout
-from textmill.lineage.fingerprints import input_fingerprint
-from textmill.lineage.stages import declared_params, read_stage
+from textmill.repository import facts, layout
+from textmill.repository.fingerprints import input_fingerprint
+from textmill.repository.stages import declared_params, read_stage
 
 PR_SET_PDEATHSIG = 1
 

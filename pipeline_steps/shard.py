@@ -2,7 +2,7 @@
 
 from pipeline_steps import settings
 from textmill.base.files import read_json, read_table, replacing_folder, write_json
-from textmill.lineage import layout
+from textmill.repository import layout
 from textmill.scoring.spelling import load_spelling, no_bill
 from textmill.shards.reader import FORMAT, SPLITS
 from textmill.shards.writer import write_split

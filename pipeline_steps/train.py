@@ -2,11 +2,10 @@
 
 import shutil
 
-from textmill.neural.training import train
-
 from pipeline_steps import settings
-from textmill.lineage import layout
 from textmill.neural.config import NetworkConfig
+from textmill.neural.training import train
+from textmill.repository import layout
 from textmill.shards.reader import read_split
 from textmill.tokenizers import store
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pipeline_steps import settings
 from textmill.base.files import read_table, replacing_folder
-from textmill.lineage import layout
+from textmill.repository import layout
 from textmill.scoring.spelling import train_spelling
 from textmill.shards.lines import lines_of
 from textmill.tokenizers import store

@@ -1,1 +1,1 @@
-"""The one room that knows the repository: its paths, its stage graph, and what a stage read."""
+"""What people ask of a repository: its standings and the text behind them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from textmill.base.files import read_json, write_json
-from textmill.lineage import layout
+from textmill.repository import layout
 
 
 def record(fingerprint: str, facts: dict[str, Any], root: Path = Path()) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
-from textmill.lineage.stages import Stage, declared_params
+from textmill.repository.stages import Stage, declared_params
 
 
 def input_fingerprint(stage: Stage, root: Path = Path()) -> str:

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from textmill.base.errors import UserError, nearest
-from textmill.lineage import layout
+from textmill.repository import layout
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]+)\}")
 

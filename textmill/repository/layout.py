@@ -10,6 +10,7 @@ CLEAN = Path("data/clean")
 CLEAN_METRICS = Path("metrics/clean.json")
 MODEL_METRICS = Path("metrics/models")
 REPORTS = Path("reports")
+LEADERBOARD = REPORTS / "leaderboard.json"
 PRIVATE = Path(".textmill")
 FACTS = PRIVATE / "facts"
 SCRATCH = PRIVATE / "scratch"

@@ -1,0 +1,84 @@
+"""Code is a dependency of its stage: dvc.yaml lists exactly what each step's imports reach."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from textmill.repository.stages import read_stages
+
+PACKAGES = ("textmill", "pipeline_steps")
+
+
+def module_file(root: Path, module: str) -> Path | None:
+    base = root / Path(*module.split("."))
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def imported_files(root: Path, file: Path) -> set[Path]:
+    """Files of the project that `file` imports anywhere, in functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            if module.split(".")[0] in PACKAGES and (path := module_file(root, module)):
+                found.add(path)
+    return found
+
+
+def closure(root: Path, start: Path) -> set[Path]:
+    seen, waiting = set(), [start]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting.extend(imported_files(root, file))
+    return seen
+
+
+def is_only_docstring(file: Path) -> bool:
+    body = ast.parse(file.read_text()).body
+    return len(body) == 1 and isinstance(body[0], ast.Expr)
+
+
+STAGES = {stage.name.split("@")[0]: stage for stage in read_stages(Path(__file__).parents[2])}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_depends_on_the_code_it_runs(root, name):
+    stage = STAGES[name]
+    step = root / "pipeline_steps" / f"{name}.py"
+    assert f"exec python -m pipeline_steps.{name}" in stage.command
+    code = [dep for dep in stage.deps if dep.split("/")[0] in PACKAGES]
+    reached = {
+        file.relative_to(root).as_posix()
+        for file in closure(root, step)
+        if not (file.name == "__init__.py" and is_only_docstring(file))
+    }
+    reached.discard("pipeline_steps/__init__.py")  # it only refuses a wrong interpreter
+    undeclared = {
+        file for file in reached if not any(file == dep or file.startswith(dep + "/") for dep in code)
+    }
+    assert undeclared == set()
+    idle = {
+        dep for dep in code if not any(file == dep or file.startswith(dep + "/") for file in reached)
+    }
+    assert idle == set()
+
+
+def test_every_stage_says_what_it_does(root):
+    graph = (root / "dvc.yaml").read_text()
+    assert graph.count("desc:") == len(STAGES)
+    assert len(graph.splitlines()) < 150
+
+
+def test_package_folders_hold_only_docstrings(root):
+    for file in (root / "textmill").rglob("__init__.py"):
+        assert is_only_docstring(file), file

@@ -1,0 +1,93 @@
+"""The `textmill` command. It reads the repository that it stands in.
+
+Exit codes: 0 done, 1 the answer is no, 2 wrong use.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from textmill.base.environment import switch_telemetry_off
+from textmill.base.errors import UserError
+from textmill.base.files import write_atomically
+from textmill.lineage import params, standings
+from textmill.reports.html import render_html
+from textmill.reports.plain import render_json
+from textmill.reports.terminal import render_terminal
+
+app = typer.Typer(
+    help="Language models that can be compared: raw text in, a leaderboard out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+NEXT = """\
+What next:
+  open reports/leaderboard.html         the same with pictures and explanations
+  change a line of params.yaml, then    dvc repro           only what depends on it runs again
+  make run TEXT=path/to/text.txt        the same on a text of your own
+  make run CORPUS=time_machine          another corpus of params.yaml
+  dvc metrics show; dvc plots show      every number and learning curve"""
+
+
+@app.command(epilog="Example: textmill leaderboard --html page.html")
+def leaderboard(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write the page, with training times, to this file.")
+    ] = None,
+    show_next: Annotated[
+        bool, typer.Option("--next", help="Also print what to try next.")
+    ] = False,
+) -> None:
+    """Rank every model in bits per byte of the test text, with this machine's training times."""
+    view = standings.view()
+    if html is not None:
+        write_atomically(html, render_html(view))
+    if as_json:
+        print(render_json(view), end="")
+        return
+    Console().print(render_terminal(view))
+    if show_next:
+        print(NEXT)
+
+
+@app.command(epilog="Example: textmill use time_machine")
+def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in params.yaml.")]) -> None:
+    """Choose a corpus of params.yaml; then: dvc repro."""
+    params.choose_corpus(corpus)
+    print(f"params.yaml: corpus is {corpus}")
+
+
+@app.command(epilog="Example: textmill pin essays/  (then: dvc repro)")
+def pin(
+    text: Annotated[str, typer.Argument(help="A file, a folder of .txt files, or a quoted glob.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was pinned as JSON.")] = False,
+) -> None:
+    """Make a text of your own the corpus: write its path and digest into params.yaml."""
+    pinned = params.pin(text)
+    if as_json:
+        print(json.dumps(pinned, indent=2))
+        return
+    files, size = pinned["files"], pinned["bytes"]
+    print(f"params.yaml: corpus is local, {files:,} file(s), {size:,} bytes: {pinned['path']}")
+
+
+def main() -> None:
+    """Run the command; what a user can mend is one message and exit code 2."""
+    switch_telemetry_off()
+    try:
+        app()
+    except UserError as error:
+        print(f"textmill: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
