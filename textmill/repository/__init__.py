@@ -1,1 +1,1 @@
-"""The repository as a step sees it: its paths, its stage graph, what a stage read, facts of runs."""
+"""The repository as a step sees it: paths, stage graph, what a stage read, facts of runs."""

@@ -20,8 +20,8 @@ from textmill.base.files import read_json, write_json
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
-from textmill.ngram.store import load as load_ngram
-from textmill.ngram.store import save as save_ngram
+from textmill.ngram.storage import load as load_ngram
+from textmill.ngram.storage import save as save_ngram
 from textmill.scoring.protocol import LanguageModel
 from textmill.scoring.units import sums_by_line
 from textmill.tokenizers import store
