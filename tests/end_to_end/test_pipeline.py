@@ -1,0 +1,271 @@
+"""The whole pipeline on throw-away repositories: what runs, what does not, what survives."""
+
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pyarrow as pa
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MODELS = {"bigram_word", "kn4_char", "kn3_subword", "lstm_subword", "mix_subword"}
+STAGES = {
+    "download", "clean", "compare", "mix@mix_subword",
+    *(f"{stage}@{kind}" for stage in ("vocabulary", "shard") for kind in ("word", "char", "subword")),
+    *(f"{stage}@{name}" for stage in ("ngram", "evaluate_ngram")
+      for name in ("bigram_word", "kn4_char", "kn3_subword")),
+    "train@lstm_subword", "evaluate_network@lstm_subword",
+}  # fmt: skip
+
+
+def leaderboard(repository):
+    return json.loads((repository.path / "reports/leaderboard.json").read_text())
+
+
+def table(path):
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def test_every_model_is_ranked_by_bits_per_byte(finished):
+    board = leaderboard(finished)
+    assert {model["name"] for model in board["models"]} == MODELS
+    assert board["unranked"] == []
+    bits = [model["bits_per_byte"] for model in board["models"]]
+    assert bits == sorted(bits)
+    assert 0.5 < bits[0] < bits[-1] < 8
+    metrics = [finished.path / "metrics/models" / f"{name}.json" for name in MODELS]
+    keys = {json.loads(path.read_text())["comparison_key"] for path in metrics}
+    assert keys == {board["comparison_key"]}
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_totals_are_those_of_the_text(finished, split):
+    """N, C and W counted from the cleaned text by other code; T by splitting it again."""
+    documents = table(finished.path / f"data/clean/{split}.arrow")["text"].to_pylist()
+    text = "".join(documents)
+    words = sum(len(line.split()) for line in text.splitlines()) + text.count("\n")
+    for name in MODELS:
+        numbers = json.loads((finished.path / f"metrics/models/{name}.json").read_text())[split]
+        assert numbers["bytes"] == len(text.encode())
+        assert numbers["characters"] == len(text)
+        assert numbers["words"] == words
+        tokens = {"bigram_word": words, "kn4_char": len(text)}.get(name, numbers["tokens"])
+        assert numbers["tokens"] == tokens
+        scores = table(finished.path / f"scores/{name}/{split}.arrow")
+        nats = sum(map(sum, scores["token_nats"].to_pylist())) + sum(
+            scores["nats_spelling"].to_pylist()
+        )
+        bits = nats / (len(text.encode()) * math.log(2))
+        assert numbers["bits_per_byte"] == pytest.approx(bits, rel=1e-12)
+
+
+def test_a_mixture_is_no_worse_than_its_parts_on_validation(finished):
+    valid = {
+        name: json.loads((finished.path / f"metrics/models/{name}.json").read_text())["valid"]
+        for name in ("kn3_subword", "lstm_subword", "mix_subword")
+    }
+    best = min(valid["kn3_subword"]["nats"], valid["lstm_subword"]["nats"])
+    assert valid["mix_subword"]["nats"] <= best
+
+
+def test_a_second_run_does_nothing(repository):
+    assert repository.repro() == []
+    assert "up to date" in repository.run("dvc", "status")
+    assert repository.run("git", "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rerun"),
+    [
+        (
+            "order: 4",
+            "order: 5",
+            {"ngram@kn4_char", "evaluate_ngram@kn4_char", "compare"},
+        ),
+        (
+            "order: 3",
+            "order: 2",
+            {"ngram@kn3_subword", "evaluate_ngram@kn3_subword", "mix@mix_subword", "compare"},
+        ),
+        (
+            "minimum_frequency: 2",
+            "minimum_frequency: 3",
+            {"vocabulary@word", "shard@word", "ngram@bigram_word", "evaluate_ngram@bigram_word",
+             "compare"},
+        ),
+        (
+            "steps: 60",
+            "steps: 40",
+            {"train@lstm_subword", "evaluate_network@lstm_subword", "mix@mix_subword", "compare"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_changed_parameter_reruns_exactly_its_dependents(repository, old, new, rerun):
+    repository.edit(old, new)
+    assert set(repository.repro()) == rerun
+
+
+def test_a_removed_model_is_gone_from_the_leaderboard(repository):
+    repository.edit(
+        "  bigram_word:\n    tokenizer: word\n    method: additive\n    order: 2\n    k: 0.1\n", ""
+    )
+    assert repository.repro() == ["compare"]
+    assert {model["name"] for model in leaderboard(repository)["models"]} == MODELS - {
+        "bigram_word"
+    }
+    assert not (repository.path / "metrics/models/bigram_word.json").exists()
+    assert repository.repro() == []
+
+
+def test_metrics_and_plots_show(repository):
+    shown = json.loads(repository.run("dvc", "metrics", "show", "--json"))
+    files = shown[""]["data"]
+    for name in MODELS:
+        assert files[f"metrics/models/{name}.json"]["data"]["test"]["bits_per_byte"] > 0
+    assert files["metrics/clean.json"]["data"]["bytes"]["test"] > 0
+    repository.edit("order: 4", "order: 5")
+    repository.repro()
+    changed = json.loads(repository.run("dvc", "metrics", "diff", "--json"))
+    assert set(changed["diff"]) == {"metrics/models/kn4_char.json"}
+    repository.run("dvc", "plots", "show")
+    page = (repository.path / "dvc_plots/index.html").read_text()
+    assert "valid_loss" in page
+    assert "bits_per_byte" in page
+
+
+def test_an_experiment_may_choose_another_corpus(repository):
+    """`dvc exp run -S corpus=NAME` reaches every stage; here up to the cleaned text."""
+    params = repository.path / "params.yaml"
+    other = params.read_text().split("corpora:\n")[1].split("tokenizers:")[0]
+    (repository.path / "other.txt").write_text("one two\n" * 40)
+    text = params.read_text().replace(
+        "tokenizers:\n", other.replace("  local:", "  other:", 1) + "tokenizers:\n"
+    )
+    params.write_text(text.replace("corpus: local", "corpus: other", 1))
+    digest = repository.run(
+        "python", "-c", "from textmill.text.local import digest; print(digest('other.txt')[1])"
+    ).strip()
+    head, tail = params.read_text().split("  other:\n")
+    old = head.split("digest: ")[1].split("\n")[0]
+    tail = tail.replace("path: text.txt", "path: other.txt", 1).replace(old, digest, 1)
+    params.write_text((head + "  other:\n" + tail).replace("corpus: other", "corpus: local", 1))
+    repository.run("git", "add", ".")
+    repository.run("git", "commit", "--quiet", "-m", "another corpus")
+    repository.run("dvc", "exp", "run", "-S", "corpus=other", "clean")
+    assert "one two\n" in table(repository.path / "data/clean/train.arrow")["text"][0].as_py()
+
+
+def test_a_fresh_clone_with_the_cache_pulled_has_nothing_to_do(finished, tmp_path):
+    remote = tmp_path / "remote"
+    source = finished.copy(tmp_path / "source")
+    source.run("dvc", "remote", "add", "--default", "storage", str(remote))
+    source.run("dvc", "push")
+    source.run("git", "commit", "--quiet", "-am", "remote")
+    clone = finished.copy(tmp_path / "clone")
+    shutil.rmtree(clone.path)
+    subprocess.run(
+        ["git", "clone", "--quiet", str(source.path), str(clone.path)],
+        check=True,
+        env=source.environment,
+    )
+    clone.run("dvc", "pull")
+    assert "up to date" in clone.run("dvc", "status")
+    assert clone.repro() == []
+    assert clone.lock() == finished.lock()
+    assert clone.run("git", "status", "--porcelain") == ""
+
+
+def killed_at(repository, stage, seconds):
+    """Start a stage by DVC and SIGKILL its whole process group; whether it was still running."""
+    process = subprocess.Popen(
+        ["dvc", "repro", stage], cwd=repository.path, env=repository.environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(seconds)
+    was_running = process.poll() is None
+    if was_running:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return was_running
+
+
+@pytest.mark.parametrize(
+    ("stage", "removed", "latest"),
+    [
+        ("train@lstm_subword", ["models/lstm_subword", "history/lstm_subword.csv"], 5.0),
+        ("vocabulary@subword", ["data/vocabulary/subword"], 2.5),
+    ],
+)
+def test_a_stage_killed_three_times_ends_in_the_same_hashes(repository, stage, removed, latest):
+    """SIGKILL at seeded moments, then a run to the end: dvc.lock is that of an undisturbed run."""
+    undisturbed = repository.lock()
+    shutil.rmtree(repository.path / ".dvc/cache/runs")
+    shutil.rmtree(repository.path / ".textmill", ignore_errors=True)
+    lock = repository.path / "dvc.lock"
+    text = lock.read_text()
+    start = text.index(f"  {stage}:\n")
+    stop = min(text.find(f"\n  {name}:\n", start) % len(text) for name in STAGES) + 1
+    lock.write_text(text[:start] + (text[stop:] if stop > start else ""))
+    for path in removed:
+        target = repository.path / path
+        shutil.rmtree(target) if target.is_dir() else target.unlink()
+    rng = random.Random(20261129)
+    killed = [killed_at(repository, stage, rng.uniform(1.0, latest)) for _ in range(3)]
+    assert sum(killed) >= 2
+    leftovers = [path.name for path in (repository.path / "models").iterdir()]
+    assert not [name for name in leftovers if name.endswith(".part") and not name.startswith(".")]
+    assert stage in repository.repro()
+    assert repository.lock() == undisturbed
+
+
+def test_a_step_dies_with_its_parent(repository):
+    """SIGKILL of dvc alone leaves no orphan that writes on."""
+    repository.edit("steps: 60", "steps: 60000")
+    process = subprocess.Popen(
+        ["dvc", "repro", "train@lstm_subword"], cwd=repository.path, env=repository.environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        step = wait_for_step(process.pid)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        for _ in range(50):
+            if not is_alive(step):
+                break
+            time.sleep(0.1)
+        assert not is_alive(step)
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def wait_for_step(group):
+    """Process id of the python step that dvc (a group's leader) started, once it trains."""
+    for _ in range(300):
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) == group:
+                continue
+            try:
+                command = open(f"/proc/{entry}/cmdline").read()
+                if "pipeline_steps.train" in command and os.getpgid(int(entry)) == group:
+                    time.sleep(2)
+                    return int(entry)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        time.sleep(0.1)
+    pytest.fail("dvc started no step")
+
+
+def is_alive(pid):
+    try:
+        return "Z" not in open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
