@@ -1,0 +1,58 @@
+"""A word corpus as the token columns that estimation takes, and a model trained on it."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.estimate import estimate
+from textmill.ngram.model import NgramModel
+from textmill.tokenizers.vocabulary import END, Vocabulary, from_tokens
+
+Encoded = tuple[np.ndarray, np.ndarray, Vocabulary]
+
+
+def encode_lines(lines: Iterable[str], vocabulary: Vocabulary | None = None) -> Encoded:
+    split = [line.split() for line in lines]
+    words = pa.array([word for line in split for word in line], pa.string())
+    if vocabulary is None:
+        vocabulary, _ = from_tokens(words, scheme="word")
+    offsets = np.cumsum([0] + [len(line) + 1 for line in split])
+    tokens = np.full(offsets[-1], END, dtype=vocabulary.dtype)
+    is_word = np.ones(len(tokens), dtype=bool)
+    is_word[offsets[1:] - 1] = False
+    tokens[is_word] = vocabulary.ids_of(words)
+    return tokens, offsets, vocabulary
+
+
+def train_model(
+    lines: Iterable[str], vocabulary: Vocabulary | None = None, **options: object
+) -> NgramModel:
+    return estimate(*encode_lines(lines, vocabulary), NgramConfig(tokenizer="word", **options))
+
+
+@pytest.fixture(scope="session")
+def encode() -> Callable[..., Encoded]:
+    """encode(lines, vocabulary=None) -> tokens, offsets, vocabulary."""
+    return encode_lines
+
+
+@pytest.fixture(scope="session")
+def train() -> Callable[..., NgramModel]:
+    """train(lines, vocabulary=None, method=..., ...) -> model; the lines give the vocabulary."""
+    return train_model
+
+
+@pytest.fixture(scope="session")
+def probability() -> Callable[..., float]:
+    """probability(model, "b", "a") -> p(b | <s> a); the history may hold `</s>`."""
+
+    def lookup(model: NgramModel, word: str, history: str = "") -> float:
+        ids = {model.vocabulary.id_to_token(i): i for i in range(len(model.vocabulary))}
+        stream = np.array([[ids.get(token, 0) for token in [*history.split(), word]]])
+        nats, _ = model.score(stream, model.start(1))
+        return float(np.exp(-nats[0, -1]))
+
+    return lookup

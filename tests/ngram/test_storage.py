@@ -1,0 +1,109 @@
+import json
+
+import numpy as np
+import pytest
+
+from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
+from textmill.ngram.storage import load, save
+from textmill.tokenizers.vocabulary import END
+
+LINES = ["the mill turns the wheel", "the wheel turns", "", "the old mill turns"]
+STREAM = np.array([[3, 4, 5, 3, 6, END, 3, 7, 4, 0, END, END]])
+
+
+@pytest.fixture
+def saved(train, tmp_path):
+    model = train(LINES, method="kneser_ney", order=3)
+    save(model, tmp_path / "model")
+    return model, tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "uniform"},
+        {"method": "additive", "order": 2, "k": 0.5},
+        {"method": "kneser_ney", "order": 1},
+        {"method": "kneser_ney", "order": 9, "event_space": "observed"},
+    ],
+)
+def test_a_loaded_model_is_the_saved_one(train, tmp_path, options):
+    model = train(LINES, **options)
+    save(model, tmp_path)
+    loaded = load(tmp_path, model.vocabulary)
+    nats, state = model.score(STREAM, model.start(1))
+    nats_loaded, state_loaded = loaded.score(STREAM, loaded.start(1))
+    np.testing.assert_array_equal(nats_loaded, nats)
+    np.testing.assert_array_equal(loaded.distribution(state_loaded), model.distribution(state))
+    assert (loaded.config, loaded.ngrams, loaded.discounts) == (
+        model.config,
+        model.ngrams,
+        model.discounts,
+    )
+
+
+def test_columns_are_mapped_not_read(saved):
+    model, folder = saved
+    loaded = load(folder, model.vocabulary)
+    assert not loaded.tables[2].keys.flags.owndata
+    assert not loaded.tables[2].keys.flags.writeable
+
+
+def test_the_same_model_gives_the_same_bytes(saved, train, tmp_path):
+    _, folder = saved
+    save(train(LINES, method="kneser_ney", order=3), tmp_path / "again")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["model.json", "order-1.arrow", "order-2.arrow", "order-3.arrow"]
+    for name in names:
+        assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_the_summary_says_what_the_model_is(saved):
+    model, folder = saved
+    content = json.loads((folder / "model.json").read_text())
+    assert content["ngrams"] == [6, 11, 12]
+    assert content["vocabulary"] == {"fingerprint": model.vocabulary.fingerprint, "ids": 8}
+    assert content["config"]["method"] == "kneser_ney"
+    assert np.shape(content["discounts"]) == (3, 3)
+    assert content["files"][1]["sha256"] == sha256_of(folder / "order-2.arrow")
+
+
+def test_a_model_of_another_vocabulary_is_refused(saved, train):
+    _, folder = saved
+    other = train(["the mill turns the wheel of old"], method="uniform").vocabulary
+    with pytest.raises(UserError, match="another vocabulary"):
+        load(folder, other)
+
+
+@pytest.mark.parametrize("name", ["model.json", "order-1.arrow", "order-3.arrow"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "remove"])
+def test_a_damaged_file_is_refused_by_name(saved, name, damage):
+    model, folder = saved
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    if damage == "remove":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        content[len(content) // 2] ^= 0x80
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=name):
+        load(folder, model.vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"format": 99}, "no n-gram model of this version"),
+        ({"config": {"method": "kneser_ney", "order": 3, "colour": 1}}, "colour"),
+        ({"files": [{"name": "order-1.arrow"}]}, "rows"),
+    ],
+)
+def test_a_summary_that_describes_no_model_is_refused(saved, change, named):
+    model, folder = saved
+    content = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(content | change))
+    with pytest.raises(UserError, match=named):
+        load(folder, model.vocabulary)

@@ -1,0 +1,1 @@
+"""Smoothing methods, one a file: each turns counts into probabilities and backoff weights."""

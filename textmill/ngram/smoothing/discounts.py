@@ -1,0 +1,46 @@
+"""Modified Kneser-Ney's three discounts of one order, estimated from its counts of counts.
+
+Where a text is too small or too regular (characters, say: no letter occurs once) the closed form
+has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmplz does under
+`--discount_fallback`, and the log says which order, which count and which value.
+"""
+
+import logging
+
+import numpy as np
+
+FALLBACK = (0.5, 1.0, 1.5)
+
+_log = logging.getLogger(__name__)
+
+
+def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
+    """n_1 to n_4: how many n-grams have an adjusted count of 1, 2, 3 and 4."""
+    return np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5]
+
+
+def modified_discounts(order: int, n: np.ndarray) -> np.ndarray:
+    """D_1, D_2 and D_3+ (float64) from `counts_of_counts`; the fallback where they have none.
+
+    D_k = k - (k + 1) Y n_{k+1} / n_k with Y = n_1 / (n_1 + 2 n_2), of Chen and Goodman (1998).
+    """
+    trouble = ""
+    empty = np.flatnonzero(n[:3] == 0)
+    if len(empty):
+        trouble = f"no n-gram has an adjusted count of {empty[0] + 1}"
+    else:
+        k = np.arange(1, 4)
+        discounts = k - (k + 1) * (n[0] / (n[0] + 2 * n[1])) * n[1:] / n[:3]
+        outside = np.flatnonzero((discounts < 0) | (discounts > k))
+        if not len(outside):
+            return discounts
+        at = outside[0]
+        trouble = f"the discount of count {at + 1} is {discounts[at]:.4g}, outside 0 to {at + 1}"
+    _log.warning(
+        "order %d: %s (n-grams of count 1 to 4: %s); taking discounts %s for this order alone",
+        order,
+        trouble,
+        ", ".join(map(str, n)),
+        ", ".join(map(str, FALLBACK)),
+    )
+    return np.array(FALLBACK)
