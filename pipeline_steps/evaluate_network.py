@@ -2,6 +2,7 @@
 
 from pipeline_steps import settings
 from textmill.neural.config import NetworkConfig
+from textmill.neural.lstm import count_parameters
 from textmill.neural.model import load
 from textmill.repository import layout
 from textmill.scoring.evaluation import About, evaluate
@@ -20,7 +21,7 @@ def main() -> None:
         group="networks",
         kind=config.describe(),
         tokenizer=config.tokenizer,
-        parameters=model.parameters,
+        parameters=count_parameters(model.network),
         ngrams=None,
         bytes_on_disk=layout.bytes_of(layout.model(key)),
     )

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -56,6 +57,7 @@ def key() -> str:
     return sys.argv[1]
 
 
+@cache
 def fingerprint() -> str:
     """The input fingerprint of the running step."""
     return input_fingerprint(read_stage(_stage_name(), *sys.argv[1:2]))
@@ -64,6 +66,11 @@ def fingerprint() -> str:
 def scratch() -> Path:
     """Where the running step keeps work in progress; the same input finds it again."""
     return layout.SCRATCH / fingerprint()
+
+
+def record(**found: float | str) -> None:
+    """Keep volatile facts of this run (its device, say) beside DVC's outputs."""
+    facts.record(fingerprint(), found)
 
 
 def run(main: Callable[[], None]) -> None:
@@ -95,8 +102,8 @@ def _record_cost(seconds: float) -> None:
     """Seconds and peak memory of this run, beside DVC's outputs."""
     unit = 1024 if sys.platform == "linux" else 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    cost = {"seconds": round(seconds, 3), "peak_memory_bytes": peak}
-    facts.record(fingerprint(), {"stage": " ".join([_stage_name(), *sys.argv[1:]]), **cost})
+    stage = " ".join([_stage_name(), *sys.argv[1:]])
+    record(stage=stage, seconds=round(seconds, 3), peak_memory_bytes=peak)
 
 
 def _dataclasses_in(annotation: Any) -> Iterator[Any]:

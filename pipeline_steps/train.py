@@ -3,6 +3,7 @@
 import shutil
 
 from pipeline_steps import settings
+from textmill.base.files import write_atomically
 from textmill.neural.config import NetworkConfig
 from textmill.neural.training import train
 from textmill.repository import layout
@@ -26,6 +27,7 @@ def main() -> None:
         folder=layout.model(key),
         scratch=scratch,
     )
+    write_atomically(layout.history(key), (layout.model(key) / "history.csv").read_bytes())
     shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -80,6 +80,10 @@ class NetworkConfig:
             self.evaluate_every,
         )
 
+    def describe(self) -> str:
+        """What the network is, in words."""
+        return f"LSTM, {self.layers} x {self.hidden}"
+
     def as_json(self) -> Mapping[str, Any]:
         """Plain values, for files and comparison."""
         return asdict(self)

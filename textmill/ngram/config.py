@@ -59,6 +59,13 @@ class NgramConfig:
         if self.k is not None and not 0 < self.k < float("inf"):
             raise ValueError(f"k must be above 0, not {self.k}")
 
+    def describe(self) -> str:
+        """What the model is, in words."""
+        if self.method == "uniform":
+            return "uniform"
+        method = f"add-{self.k:g}" if self.method == "additive" else "modified Kneser-Ney"
+        return f"{method}, order {self.order}"
+
     def _settle_order(self) -> None:
         if self.method == "uniform":
             if self.order not in (0, 1):
