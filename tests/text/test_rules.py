@@ -1,0 +1,152 @@
+import re
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from textmill.text.rules import PROFILES, Loss, footnote_digits
+
+# A loaded machine is slow, not wrong.
+STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+# Pieces that trip rules: every kind of line end, white space, control and combining characters,
+# marks glued to words, and letters that change under normal form C.
+PIECES = st.one_of(
+    st.sampled_from(
+        [
+            *("\n", "\r", "\r\n", " ", "  ", "\t", "\f", "\v", "\x1c", "\x85", "\xa0", "\u2028"),
+            *("\x00", "\x01", "\x7f", "\x9b", "\ufeff", "\u200b", "e\u0301", "\u0301", "\u212b"),
+            *("word", "Congress", "A list", "See", "No", ".", ",", "1", "2", "12", "é", "\u1e69"),
+        ]
+    ),
+    st.characters(exclude_categories=["Cs"]),
+)
+TEXTS = st.lists(PIECES, max_size=40).map("".join)
+
+
+def cleaned(text: str, profile: str) -> str:
+    for rule in PROFILES[profile]:
+        text = rule(text).text
+    return text
+
+
+def losses(text: str, profile: str) -> dict[str, Loss]:
+    found: dict[str, Loss] = {}
+    for rule in PROFILES[profile]:
+        result = rule(text)
+        text = result.text
+        found |= {loss.reason: loss for loss in result.losses}
+    return found
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@STEADY
+@given(text=TEXTS)
+def test_a_cleaned_text_is_canonical_and_cleaning_it_again_changes_nothing(
+    profile: str, text: str
+) -> None:
+    after = cleaned(text, profile)
+    assert cleaned(after, profile) == after
+    assert unicodedata.is_normalized("NFC", after)
+    assert after == "" or after.endswith("\n")
+    for line in after.split("\n")[:-1]:
+        assert line == " ".join(line.split()), "single spaces (U+0020) and none at the ends"
+        assert not re.search(r"[\x00-\x1f\x7f-\x9f]", line)
+    if profile in ("plain", "sotu"):
+        assert "\n\n" not in after
+        assert not after.startswith("\n")
+
+
+@STEADY
+@given(text=TEXTS)
+def test_words_survive_plain_cleaning_in_order(text: str) -> None:
+    without = re.sub(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]", "", text)
+    assert cleaned(text, "plain").split() == unicodedata.normalize("NFC", without).split()
+
+
+@STEADY
+@given(text=TEXTS)
+def test_d2l_is_line_by_line_what_the_book_does(text: str) -> None:
+    lines = re.split("\r\n|\r|\n", text)
+    lines = lines[:-1] if lines[-1] == "" else lines
+    book = [re.sub("[^A-Za-z]+", " ", line).strip().lower() for line in lines]
+    assert cleaned(text, "d2l") == "".join(line + "\n" for line in book)
+
+
+def test_blank_lines_stay_in_wikitext_and_go_from_plain() -> None:
+    text = " \n = A <unk> = \n \n tokens , as they @-@ are \n"
+    assert cleaned(text, "wikitext") == "\n= A <unk> =\n\ntokens , as they @-@ are\n"
+    assert cleaned(text, "plain") == "= A <unk> =\ntokens , as they @-@ are\n"
+    assert losses(text, "plain")["blank line"] == Loss(
+        "blank line", "lines", 2, ("line 1", "line 3")
+    )
+
+
+def test_each_way_to_end_a_line_becomes_one_lf() -> None:
+    assert cleaned("a\r\nb\rc\nd", "plain") == "a\nb\nc\nd\n"
+    counts = {reason: loss.count for reason, loss in losses("a\r\nb\rc\r\rd", "plain").items()}
+    assert counts == {"CR LF": 1, "CR": 3, "no line end at the end": 1, "blank line": 1}
+
+
+def test_control_characters_go_are_counted_and_shown_but_white_space_parts_words() -> None:
+    text = "\ufeffa\x00b c\x1b[0m d\x9be\n\x00\x01\fx\x0by\xa0z\ufeff\n"
+    assert cleaned(text, "plain") == "ab c[0m de\nx y z\n"
+    found = losses(text, "plain")
+    assert found["byte order mark"].count == 2
+    assert found["control character"] == Loss(
+        "control character",
+        "characters",
+        5,
+        ("U+0000 in line 1", "U+001B in line 1", "U+009B in line 1"),
+    )
+
+
+def test_normal_form_c_joins_letters_with_their_accents() -> None:
+    assert cleaned("e\u0301te\u0301 \u212bngstro\u0308m\n", "plain") == "été Ångström\n"
+    assert "not in form C" in losses("e\u0301", "plain")
+    assert "not in form C" not in losses("\u00e9", "plain")
+
+
+# Every footnote mark that is glued to a word in the addresses from 1961 on, in its true line,
+# and those of 1946 and 1947.
+MENDED = [
+    ("postal system along the lines of the Kappel1 report.", "the Kappel report."),
+    ("1Frederick R. Kappel, Chairman of the Commission on Executive", "Frederick R. Kappel, "),
+    ("basis of the doctrine I announced at Guam.1\nNeither the defense", "Guam.\nNeither"),
+    ("strip mining legislation passed by the last Congress.1 With appropriate", "Congress. With"),
+    ("when it comes to the White House.\n1See 1974 volume, Item 326.", "\nSee 1974 volume, Item"),
+    ("law and against every precept of human affairs.1\nHowever, I firmly", "affairs.\nHowever"),
+    ("1A list of the 16 properties was issued by", "A list of the 16 properties"),
+    ("I have, therefore, by Executive Order,1 established the", "Executive Order, established"),
+    ("\nNet exports1 ...... --2 ...... ...... 1", "exports ...... --2 ...... ...... 1"),
+]
+# Digits that look a little like it and are none, most from the addresses themselves.
+KEPT = [
+    "solving the so-called Y2K computer problem.",
+    "flew a B-1B bomber over Iraq; an F-16 and a B1 followed",
+    "increased by $1.5 billion a year, or 1.5 percent, from 3.5 million to 2.2 million.",
+    "up to $1,775. And I said, $1,776.",
+    "the 10,000page personnel manual, a 10point plan, and 401k plans",
+    "On January 1st, the 2d Ranger Battalion, 75th Infantry, and the 21st century",
+    "Meanwhile 9 in 10, on February 2\nFOREIGN AFFAIRS",
+    "1 Public Building, Highways, Rivers and Harbors",
+    "see No.1, Sec.2 and Art.3 of H.R.1 or HR1 on CO2 and mp3 players",
+    "[p.3183] of chapter.12 and Kappel12 reports",
+    "3D printing, 4H clubs, 1980's and FY 1981",
+    "2 years ago.\n5 million people.\n7,000 of them.",
+]
+
+
+@pytest.mark.parametrize(("line", "part"), MENDED)
+def test_footnote_digits_glued_to_words_are_mended(line: str, part: str) -> None:
+    mended = footnote_digits(line + "\n")
+    assert part in mended.text
+    assert len(mended.text) == len(line)
+    assert mended.losses[0].count == 1
+    assert mended.losses[0].unit == "characters"
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_other_digits_stay(line: str) -> None:
+    assert footnote_digits(line + "\n").text == line + "\n"

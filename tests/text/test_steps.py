@@ -1,0 +1,114 @@
+"""The two steps as DVC starts them, in a throw-away folder."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from textmill.base.files import read_json, read_table
+from textmill.text.local import pin_text
+
+TEXT = "".join(f"Line {i} of  the tale.\n\n" for i in range(20))
+GRAPH: dict[str, Any] = {
+    "stages": {
+        "download": {"cmd": "x", "params": ["corpus", "corpora.${corpus}"], "outs": ["data/raw"]},
+        "clean": {"cmd": "x", "params": ["corpus", "corpora.${corpus}"], "deps": ["data/raw"]},
+    }
+}
+
+
+class Project:
+    """A folder with a graph and parameters in which steps are run."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.folder = folder
+        self.root = root
+        self.text = folder / "mine.txt"
+        self.text.write_text(TEXT, encoding="utf-8")
+        (folder / "dvc.yaml").write_text(json.dumps(GRAPH))
+        self.entry = {
+            "title": "mine",
+            "licence": "mine",
+            "splits": {"by": "share"},
+            "cleaning": "plain",
+            **pin_text(str(self.text)),
+        }
+        self.write()
+
+    def write(self) -> None:
+        content = {"corpus": "local", "corpora": {"local": self.entry}}
+        YAML().dump(content, self.folder / "params.yaml")
+
+    def run(self, step: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", f"pipeline_steps.{step}"],
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": str(self.root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path, root: Path) -> Project:
+    return Project(tmp_path, root)
+
+
+def hashes(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for part in ("data", "metrics")
+        for path in (folder / part).rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_steps_write_their_records_and_the_same_bytes_again(project: Project) -> None:
+    written = []
+    for _ in range(2):
+        for step in ("download", "clean"):
+            ended = project.run(step)
+            assert ended.returncode == 0, ended.stderr
+        written.append(hashes(project.folder))
+    assert written[0] == written[1]
+    assert sorted(written[0]) == [
+        *("data/clean/test.arrow", "data/clean/train.arrow", "data/clean/valid.arrow"),
+        *("data/raw/files/mine.txt", "data/raw/source.json", "metrics/clean.json"),
+    ]
+    test = read_table(project.folder / "data/clean/test.arrow").to_pylist()
+    assert test[0]["text"] == "Line 18 of the tale.\nLine 19 of the tale.\n"
+    assert read_json(project.folder / "metrics/clean.json")["lines"] == {
+        "train": 16,
+        "valid": 2,
+        "test": 2,
+    }
+    about = read_json(project.folder / "data/raw/source.json")
+    assert about["corpus"] == "local"
+    assert about["asked"]["digest"] == project.entry["digest"]
+
+
+def test_a_text_that_changed_ends_the_stage_with_one_message_and_no_output(
+    project: Project,
+) -> None:
+    project.text.write_text(TEXT + "More.\n", encoding="utf-8")
+    ended = project.run("download")
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "mine.txt no longer matches its pin" in ended.stderr
+    assert f"-> textmill pin {project.text}" in ended.stderr
+    assert not (project.folder / "data").exists() or not list((project.folder / "data").iterdir())
+
+
+def test_an_unknown_key_is_refused_by_its_nearest_name(project: Project) -> None:
+    project.entry["cleening"] = "plain"
+    project.write()
+    ended = project.run("download")
+    assert ended.returncode == 1
+    assert "params.yaml: corpora.local: " in ended.stderr
+    assert 'unknown key "cleening"; did you mean "cleaning"?' in ended.stderr

@@ -1,0 +1,1 @@
+"""From raw files to cleaned documents: catalogue, sources, pins, cleaning rules, splits."""

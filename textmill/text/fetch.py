@@ -1,0 +1,108 @@
+"""The pinned file of a corpus: kept, put there by hand, or brought from the first mirror that fits.
+
+What arrives goes into a scratch folder beside its place and gets its name only when its bytes fit
+the pin, so a download that broke off, or a mirror that serves something else, is never taken for
+whole. A copy at `downloads/FILENAME` that fits the pin is taken without asking anybody: the way
+out for a machine without network. When nothing fits, one message says all that was tried.
+"""
+
+import hashlib
+import logging
+import shutil
+from pathlib import Path
+
+from textmill.base.errors import UserError
+from textmill.base.files import replacing
+from textmill.text import archive
+from textmill.text.catalogue import Corpus
+from textmill.text.mirrors import Patience, SourceError, bring
+
+_log = logging.getLogger(__name__)
+
+
+def fetch(name: str, corpus: Corpus, downloads: Path, patience: Patience | None = None) -> Path:
+    """`downloads/FILENAME`, holding exactly the pinned bytes.
+
+    Raises UserError with every source tried, what came back, and where to put the file by hand.
+    """
+    kept = downloads / corpus.filename
+    problem = misfit(corpus, kept) if kept.exists() else "not there"
+    if not problem:
+        _log.info("%s: taking %s", name, kept)
+        return kept
+    tried = [f"{kept}: {problem}"]
+    scratch = downloads / ".partial"
+    try:
+        for source in corpus.sources:
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir(parents=True)
+            problem = _try(source, corpus, scratch, kept, patience or Patience())
+            if not problem:
+                _log.info("%s: brought from %s", name, source)
+                return kept
+            _log.warning("%s: %s: %s", name, source, problem)
+            tried.append(f"{source}: {problem}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    raise UserError(
+        "no source gave the text. Tried, in this order:\n" + "".join(f"  {t}\n" for t in tried),
+        where=f"corpus {name}",
+        next_step=f"put the file by hand at {kept} ({_pin_in_words(corpus)}), then: dvc repro",
+    )
+
+
+def _try(source: str, corpus: Corpus, scratch: Path, kept: Path, patience: Patience) -> str:
+    """Bring the file from one source into its place; what went wrong, or an empty string."""
+    try:
+        arrived = bring(source, scratch, patience)
+    except SourceError as failure:
+        return str(failure)
+    if problem := misfit(corpus, arrived):
+        return problem
+    with replacing(kept) as temporary:
+        arrived.replace(temporary)
+    return ""
+
+
+def misfit(corpus: Corpus, path: Path) -> str:
+    """What is wrong with the file as the pinned one, in words; an empty string when it fits."""
+    if not path.is_file():
+        return "not a file"
+    for kind, wanted in (("sha256", corpus.sha256), ("sha1", corpus.sha1)):
+        if not wanted:
+            continue
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, kind).hexdigest()
+        if found != wanted:
+            size = path.stat().st_size
+            return f"{size:,} bytes whose {kind} is {found}, not the pinned {wanted}"
+    if not corpus.is_archive:
+        return ""
+    try:
+        return _misfit_members(corpus, path)
+    except archive.ArchiveError as error:
+        return str(error)
+
+
+def _misfit_members(corpus: Corpus, path: Path) -> str:
+    with archive.opened(path) as opened:
+        present = set(opened.namelist())
+        for member, wanted in corpus.members.items():
+            if member not in present:
+                return f"has no member {member}"
+            found = archive.member_sha256(opened, member)
+            if found != wanted:
+                return f"the sha256 of its member {member} is {found}, not the pinned {wanted}"
+        for pattern in corpus.take:
+            if not archive.matching(opened, [pattern]):
+                return f"has no member that fits {pattern}"
+    return ""
+
+
+def _pin_in_words(corpus: Corpus) -> str:
+    if corpus.sha256:
+        return f"sha256 {corpus.sha256}"
+    if corpus.sha1:
+        return f"sha1 {corpus.sha1}"
+    members = ", ".join(f"{name} {value}" for name, value in corpus.members.items())
+    return f"a zip with these members and sha256: {members}"
