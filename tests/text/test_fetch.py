@@ -116,6 +116,16 @@ def test_a_copy_by_hand_is_taken_first_and_a_damaged_one_is_replaced(
     assert web.asked == ["/t"]
 
 
+def test_what_a_killed_download_left_behind_is_neither_taken_nor_kept(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    (tmp_path / ".partial").mkdir()
+    (tmp_path / ".partial/body").write_bytes(TEXT[:500])
+    corpus = corpus_of(TEXT, web.page("/t", (200, TEXT)))
+    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
 def test_a_damaged_copy_by_hand_is_named_in_the_message(
     corpus_of: MakeCorpus, tmp_path: Path
 ) -> None:
