@@ -1,0 +1,82 @@
+"""Stage compare: rank every declared model in bits per byte on test, and make the page of it.
+
+Files of models that are no longer declared are deleted first: they lie in folders that this
+stage depends on, and a clone that never had them would otherwise see other inputs.
+"""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pipeline_steps import settings
+from textmill.base.files import read_json, read_table, write_atomically
+from textmill.reports.certainty import with_intervals
+from textmill.reports.curves import learning_curves
+from textmill.reports.html import render_html
+from textmill.reports.leaderboard import Declared, build, declared_models, text_facts
+from textmill.reports.plain import render_csv, render_json, render_markdown
+from textmill.reports.view import View
+from textmill.repository import layout
+from textmill.scoring.comparison import comparison_key
+
+GROUPS = ("ngrams", "networks", "mixtures")
+RENDERERS = {
+    "json": render_json,
+    "csv": render_csv,
+    "md": render_markdown,
+    "html": render_html,
+}
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Write `reports/leaderboard.{json,csv,md,html}`."""
+    params = settings.load("compare")
+    declared = declared_models({group: params.get(group) for group in GROUPS})
+    forget_undeclared(declared)
+    view = standings(declared)
+    for ending, render in RENDERERS.items():
+        write_atomically(layout.REPORTS / f"leaderboard.{ending}", render(view))
+
+
+def forget_undeclared(declared: Declared) -> None:
+    """Delete metrics, scores and histories of models that params.yaml does not name."""
+    names = [name for name, _ in declared]
+    networks = [name for name, group in declared if group == "networks"]
+    kept = {layout.model_metrics(name) for name in names}
+    kept |= {layout.scores(name) for name in names}
+    kept |= {layout.history(name) for name in networks}
+    for folder in (layout.MODEL_METRICS, layout.scores("any").parent, layout.history("any").parent):
+        for path in sorted(folder.glob("*")):
+            if path not in kept and not path.name.startswith("."):
+                _log.info("compare: deleting %s, its model is no longer declared", path)
+                _delete(path)
+
+
+def standings(declared: Declared) -> View:
+    """The ranking with its intervals and learning curves, from the files of the models."""
+    metrics = {
+        name: read_json(layout.model_metrics(name))
+        for name, _ in declared
+        if layout.model_metrics(name).exists()
+    }
+    cleaned: dict[str, Any] = read_json(layout.CLEAN_METRICS)
+    text = text_facts(read_json(layout.RAW / "source.json"), cleaned)
+    board = build(declared, metrics, comparison_key(cleaned["test"]["sha256"]), text)
+    board = with_intervals(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
+    ranked = {entry.name: metrics[entry.name] for entry in board.models}
+    histories = {name: layout.history(name) for name in ranked if layout.history(name).exists()}
+    return View(board, learning_curves(histories, ranked))
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+if __name__ == "__main__":
+    settings.run(main)

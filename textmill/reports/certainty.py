@@ -1,0 +1,65 @@
+"""How far each model is behind the best, with an interval, from the scores of every line.
+
+The models were scored on the same lines in the same order; that is checked, because a paired
+interval over lines that do not match would be a small number about nothing.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from textmill.base.errors import UserError
+from textmill.reports.records import Certainty, Leaderboard
+from textmill.scoring.significance import Bootstrap, behind, cut
+
+
+def with_intervals(
+    board: Leaderboard, scores: Callable[[str], pa.Table], plan: Bootstrap | None = None
+) -> Leaderboard:
+    """The leaderboard with every model's distance to the best.
+
+    `scores(name)` is a model's table on the test split, a row a line. A text of fewer lines than
+    pieces are needed leaves the leaderboard without intervals.
+    """
+    plan = plan or Bootstrap()
+    if not board.models:
+        return board
+    names = [entry.name for entry in board.models]
+    first = scores(names[0])
+    doc_L, bytes_L = first["doc"].to_numpy(), first["bytes"].to_numpy()
+    nats_LM = np.empty((len(doc_L), len(names)))
+    for column, name in enumerate(names):
+        table = scores(name)
+        _refuse_other_lines(table, doc_L, bytes_L, f"{name} and {names[0]}")
+        nats_LM[:, column] = table["nats_tokens"].to_numpy() + table["nats_spelling"].to_numpy()
+    pieces = cut(doc_L, bytes_L, nats_LM, plan)
+    if pieces is None:
+        return board
+    intervals = behind(pieces, 0, plan)
+    return dataclasses.replace(
+        board,
+        models=tuple(
+            dataclasses.replace(entry, behind=interval)
+            for entry, interval in zip(board.models, intervals, strict=True)
+        ),
+        certainty=Certainty(
+            unit=pieces.unit,
+            drawn=pieces.drawn,
+            lines=pieces.lines,
+            replicates=plan.replicates,
+            confidence=plan.confidence,
+            seed=plan.seed,
+        ),
+    )
+
+
+def _refuse_other_lines(
+    table: pa.Table, doc_L: np.ndarray, bytes_L: np.ndarray, whose: str
+) -> None:
+    same = np.array_equal(table["doc"].to_numpy(), doc_L) and np.array_equal(
+        table["bytes"].to_numpy(), bytes_L
+    )
+    if not same:
+        raise UserError(f"the scores of {whose} are not of the same lines", next_step="dvc repro")

@@ -1,0 +1,51 @@
+"""Learning curves on one scale: bits per byte on validation against the text read.
+
+A network's history holds nats per token and tokens seen, and a token is another amount of text
+for every tokenizer. The validation split says how much: its bytes for its tokens. With them, and
+with the spelling of its unknown words, which training does not change, every network's curve
+stands on the axes of all the others.
+"""
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One network's looks at the validation split, in order."""
+
+    name: str
+    tokenizer: str
+    megabytes: tuple[float, ...]
+    """Training text read so far, every pass over it counted anew."""
+    bits_per_byte: tuple[float, ...]
+
+
+def learning_curves(
+    histories: Mapping[str, Path], metrics: Mapping[str, Mapping[str, Any]]
+) -> tuple[Curve, ...]:
+    """A curve for each history of a model in `metrics`, the byte-comparable ones, by name."""
+    curves = []
+    for name in sorted(histories.keys() & metrics.keys()):
+        with histories[name].open(newline="", encoding="utf-8") as file:
+            looks = [(int(row["tokens"]), float(row["valid_loss"])) for row in csv.DictReader(file)]
+        curve = _curve(name, metrics[name], [look for look in looks if math.isfinite(look[1])])
+        if curve.megabytes:
+            curves.append(curve)
+    return tuple(curves)
+
+
+def _curve(name: str, found: Mapping[str, Any], looks: list[tuple[int, float]]) -> Curve:
+    valid = found["valid"]
+    bytes_a_token = valid["bytes"] / valid["tokens"]
+    spelling = valid["nats_spelling"] / valid["bytes"]
+    return Curve(
+        name=name,
+        tokenizer=found["tokenizer"],
+        megabytes=tuple(tokens * bytes_a_token / 1e6 for tokens, _ in looks),
+        bits_per_byte=tuple((loss / bytes_a_token + spelling) / math.log(2) for _, loss in looks),
+    )

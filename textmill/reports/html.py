@@ -1,0 +1,100 @@
+"""The leaderboard as one self-contained page: no script, no font, no picture from elsewhere.
+
+The template says everything in words for someone who has never met a perplexity. Whatever comes
+from a configuration or a corpus (names, titles, licences, addresses) is escaped by jinja2, and
+only http(s) addresses become links.
+"""
+
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from textmill.reports import view as views
+from textmill.reports import wording
+from textmill.reports.pictures.draw import draw
+from textmill.reports.pictures.learning import best_ngram
+from textmill.reports.pictures.paper import edge, tokenizer_roles
+from textmill.reports.records import Entry
+from textmill.reports.view import View
+
+FILES_SHOWN = 6
+GROUPS = {"ngrams": "n-gram model", "networks": "network", "mixtures": "mixture"}
+
+
+def render_html(view: View) -> str:
+    """The page. The same view gives the same bytes; only with facts does it speak of times."""
+    environment = Environment(
+        loader=PackageLoader("textmill.reports", package_path=""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "bits": wording.bits,
+        "percent": wording.percent,
+        "perplexity": wording.perplexity,
+        "size": wording.size,
+        "whole": wording.whole,
+        "together": _together,
+    }
+    return environment.get_template("leaderboard.html").render(_context(view))
+
+
+def _context(view: View) -> dict[str, Any]:
+    board, end = view.board, edge(view) if view.best else 0.0
+    roles = tokenizer_roles(view)
+    return {
+        "board": board,
+        "text": board.text,
+        "best": view.best,
+        "second": board.models[1] if len(board.models) > 1 else None,
+        "is_tied": views.is_tied,
+        "rows": [_row(entry, view, roles) for entry in board.models],
+        "roles": roles,
+        "groups": {name: GROUPS.get(name, name) for name in _groups(view)},
+        "pictures": draw(view),
+        "far": [entry for entry in board.models if entry.bits_per_byte > end],
+        "ngram": best_ngram(view),
+        "speller": max(board.models, key=lambda one: one.spelling_share, default=None),
+        "confidence": views.confidence(view),
+        "pieces": views.pieces(view),
+        "has_facts": bool(view.facts),
+        "links": [(source, _is_address(source)) for source in board.text.sources],
+        "files": board.text.files[:FILES_SHOWN],
+        "more_files": max(0, len(board.text.files) - FILES_SHOWN),
+    }
+
+
+def _row(entry: Entry, view: View, roles: dict[str, str]) -> dict[str, Any]:
+    facts, interval = view.facts_of(entry.name), entry.behind
+    return {
+        "entry": entry,
+        "role": roles[entry.tokenizer],
+        "size": views.model_size(entry),
+        "training": wording.duration(facts.training_seconds),
+        "device": facts.device,
+        "distance": _typeset(wording.bits_more(interval.difference)) if interval else None,
+        "interval": _typeset(wording.bits_range(interval.low, interval.high)) if interval else None,
+    }
+
+
+def _groups(view: View) -> list[str]:
+    """Groups with a ranked model, in the order of the ranking."""
+    return list(dict.fromkeys(entry.group for entry in view.board.models))
+
+
+def _is_address(source: str) -> bool:
+    return re.match(r"https?://[^\s]+$", source) is not None
+
+
+def _typeset(number: str) -> str:
+    """With a real minus sign."""
+    return number.replace("-", "\N{MINUS SIGN}")
+
+
+def _together(text: str) -> str:
+    """Number and unit on one line: the space between them does not break."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")

@@ -1,0 +1,150 @@
+"""What a leaderboard holds, as frozen records: written to JSON as they are and read back.
+
+The JSON is the whole leaderboard, so a command can show it again, with the training times of
+this machine beside it, without scoring or drawing bootstrap samples anew.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from textmill.base.errors import UserError
+from textmill.scoring.significance import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One ranked model. Numbers are of the test split unless the name says otherwise."""
+
+    rank: int
+    name: str
+    group: str
+    kind: str
+    tokenizer: str
+    tokenizer_fingerprint: str
+    bits_per_byte: float
+    bits_per_byte_valid: float | None
+    behind: Interval | None
+    """Bits per byte more than the best model; None where the text is too short to say."""
+    bits_per_character: float | None
+    perplexity: float | None
+    word_perplexity: float | None
+    unknown_rate: float
+    """Unknown tokens of all tokens."""
+    spelling_share: float
+    """Nats spent on spelling unknown units, of all nats."""
+    parameters: int | None
+    ngrams: int | None
+    bytes_on_disk: int
+    parts: tuple[str, ...]
+    """The two models of a mixture, else none."""
+    weight: float | None
+    """Weight of the first part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unranked:
+    """A declared model that is not ranked, and why."""
+
+    name: str
+    group: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Perplexity:
+    """A model's perplexity per token, ranked among the models of one tokenization."""
+
+    rank: int
+    name: str
+    perplexity: float
+    perplexity_valid: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenization:
+    """The models that share a tokenizer fingerprint: their perplexities are one scale."""
+
+    tokenizer: str
+    tokenizer_fingerprint: str
+    tokens: int
+    unknown_rate: float
+    models: tuple[Perplexity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFacts:
+    """Size of one split of the cleaned text."""
+
+    documents: int
+    lines: int
+    words: int
+    characters: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that the text came in. An archive pinned by its members has no hash of its own."""
+
+    name: str
+    bytes: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text that every model is scored on, and where it came from."""
+
+    corpus: str
+    title: str
+    licence: str
+    sources: tuple[str, ...]
+    files: tuple[SourceFile, ...]
+    splits: Mapping[str, SplitFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How the intervals were made: what was drawn, how often, with what confidence."""
+
+    unit: str
+    drawn: int
+    lines: int | None
+    replicates: int
+    confidence: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Every declared model: ranked under one comparison key, or listed with the reason."""
+
+    text: Text
+    comparison_key: str
+    models: tuple[Entry, ...]
+    unranked: tuple[Unranked, ...]
+    tokenizations: tuple[Tokenization, ...]
+    certainty: Certainty | None
+
+
+def to_json(board: Leaderboard) -> str:
+    """The leaderboard as JSON with a final line end; no NaN or infinity can occur in it."""
+    return json.dumps(asdict(board), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(content: str, where: str = "reports/leaderboard.json") -> Leaderboard:
+    """Read back what `to_json` wrote. Anything else is a UserError that names `where`."""
+    try:
+        return TypeAdapter(Leaderboard).validate_json(content)
+    except ValidationError as error:
+        problem: Any = error.errors(include_url=False)[0]
+        path = ".".join(str(part) for part in problem["loc"])
+        raise UserError(
+            f"not a leaderboard of this version ({path}: {problem['msg']})",
+            where=where,
+            next_step="dvc repro compare",
+        ) from None
