@@ -64,7 +64,7 @@ def standings(declared: Declared) -> View:
     }
     cleaned: dict[str, Any] = read_json(layout.CLEAN_METRICS)
     text = text_facts(read_json(layout.RAW / "source.json"), cleaned)
-    board = build(declared, metrics, comparison_key(cleaned["test"]["sha256"]), text)
+    board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
     board = with_intervals(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
     ranked = {entry.name: metrics[entry.name] for entry in board.models}
     histories = {name: layout.history(name) for name in ranked if layout.history(name).exists()}

@@ -63,7 +63,7 @@ def text_facts(source: Mapping[str, Any], cleaned: Mapping[str, Any]) -> Text:
         sources=tuple(source["asked"].get("sources", ())),
         files=tuple(SourceFile(file["name"], file["bytes"], file["sha256"]) for file in files),
         splits={
-            split: SplitFacts(**{name: cleaned[split][name] for name in known}) for split in SPLITS
+            split: SplitFacts(**{name: cleaned[name][split] for name in known}) for split in SPLITS
         },
     )
 
