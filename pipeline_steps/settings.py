@@ -118,7 +118,9 @@ def _dataclasses_in(annotation: Any) -> Iterator[Any]:
 
 def _first_problem(error: ValidationError, config: Any) -> str:
     """The first problem in words, with the nearest known name for an unknown key."""
-    problem = error.errors(include_url=False)[0]
+    problems = error.errors(include_url=False)
+    # A misspelt key is also a missing one: the misspelling is what helps.
+    problem = min(problems, key=lambda found: found["type"] != "unexpected_keyword_argument")
     path = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "unexpected_keyword_argument":
         known = {field.name for cls in _dataclasses_in(config) for field in fields(cls)}

@@ -26,7 +26,7 @@ ROWS_A_BATCH = 65_536
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success it is flushed and renamed to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = _beside(path)
     try:
         yield temporary
         _flush(temporary)
@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a fresh temporary folder; on success it takes the place of `path` by rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = _beside(path)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
@@ -52,6 +52,11 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _beside(path: Path) -> Path:
+    """One temporary name for each path, so that the next start clears what a killed one left."""
+    return path.with_name(f".{path.name}.part")
 
 
 def _flush(path: Path) -> None:

@@ -1,0 +1,106 @@
+"""The promise of the README: `dvc repro` from nothing, its time, memory and numbers.
+
+The checkout's files are copied to a throw-away repository, in which everything is run by the
+environment of this interpreter: `dvc repro` from nothing, then `dvc repro` and the leaderboard
+again with nothing to do. Peak memory is the largest of all steps, by their own accounts. `--quick`
+keeps three models and trains 40 steps, to check that the numbers are right, not the times.
+
+    python -m benchmarks.pipeline [--quick] [--json FILE]
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from benchmarks.report import Row, exact, main, timing
+
+ROOT = Path(__file__).parent.parent
+
+
+def measure(quick: bool) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        checkout = copy_of_checkout(Path(folder) / "textmill")
+        if quick:
+            shrink(checkout / "params.yaml")
+        first, ran = timed(checkout, "dvc", "repro")
+        second, again = timed(checkout, "dvc", "repro")
+        shown, _ = timed(checkout, "textmill", "leaderboard", "--next")
+        return [
+            timing("dvc repro from nothing", first, "s", at_most=300, quick=quick),
+            timing("stages run", stages(ran), "", quick=quick),
+            timing("largest process", peak(checkout) / 1e6, "MB", at_most=2000, quick=quick),
+            timing("nothing to do, and leaderboard", second + shown, "s", at_most=15, quick=quick),
+            exact("stages run with nothing to do", stages(again), 0),
+            *quality(checkout, quick=quick),
+        ]
+
+
+def copy_of_checkout(path: Path) -> Path:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    for name in listed.stdout.splitlines():
+        if name != "dvc.lock" and (ROOT / name).is_file():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, path / name)
+    subprocess.run(["git", "init", "--quiet", str(path)], check=True)
+    return path
+
+
+def shrink(params: Path) -> None:
+    """Three models, and 40 steps for the network."""
+    yaml = YAML()
+    content = yaml.load(params.read_text())
+    content["tokenizers"] = {"subword": content["tokenizers"]["subword"]}
+    content["ngrams"] = {"kn5_subword": content["ngrams"]["kn5_subword"]}
+    network = content["networks"]["lstm_subword"]
+    content["networks"] = {
+        "lstm_subword": {**network, "steps": 40, "evaluate_every": 40, "warmup": 5}
+    }
+    content["mixtures"] = {"mix_subword": content["mixtures"]["mix_subword"]}
+    with params.open("w") as file:
+        yaml.dump(content, file)
+
+
+def timed(checkout: Path, *command: str) -> tuple[float, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(checkout)}
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=checkout, env=environment, text=True, capture_output=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
+    return time.perf_counter() - start, done.stdout
+
+
+def stages(output: str) -> int:
+    return len(re.findall(r"Running stage", output))
+
+
+def peak(checkout: Path) -> int:
+    facts = (checkout / ".textmill/facts").glob("*.json")
+    return max(json.loads(path.read_text())["peak_memory_bytes"] for path in facts)
+
+
+def quality(checkout: Path, *, quick: bool) -> list[Row]:
+    board = json.loads((checkout / "reports/leaderboard.json").read_text())
+    bits: dict[str, Any] = {model["name"]: model["bits_per_byte"] for model in board["models"]}
+    parts = min(bits["lstm_subword"], bits["kn5_subword"])
+    return [
+        timing("subword LSTM", bits["lstm_subword"], "bits/byte", at_most=1.70, quick=quick),
+        timing("subword Kneser-Ney", bits["kn5_subword"], "bits/byte", quick=quick),
+        exact("mixture minus its better part", bits["mix_subword"] - parts, 0.0),
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
