@@ -1,13 +1,23 @@
 """One module per DVC stage: read parameters and files, call the library, write files.
 
-A step started by an interpreter without the project's packages says so before anything else.
+This runs before a step's own imports, of which torch's take seconds: a step started by an
+interpreter without the project's packages says so, and a step is bound to die with DVC, its
+parent, so that no orphan writes on after DVC was killed.
 """
 
+import ctypes
 import importlib.util
+import signal
 import sys
+
+PR_SET_PDEATHSIG = 1
 
 if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pydantic") is None:
     sys.exit(
         f"textmill: {sys.executable} does not have the project's packages\n"
         "  -> type `make run`, or before dvc: . .venv/bin/activate"
     )
+
+# While `python -m pipeline_steps.NAME` imports this package, the name of the program is "-m".
+if sys.argv[0] == "-m" and sys.platform == "linux":
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,15 +1,13 @@
 """The edge of every step: parameters in, one clear message out.
 
 A step is `exec python -m pipeline_steps.NAME KEY`, so DVC is its parent. It is handed exactly
-the parameters that its stage declares in dvc.yaml, parsed strictly into frozen objects; it ends
-when its parent dies; what a user can mend ends in one message and exit code 1.
+the parameters that its stage declares in dvc.yaml, parsed strictly into frozen objects; what a user can mend ends in one
+message and exit code 1.
 """
 
-import ctypes
 import json
 import logging
 import resource
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +24,6 @@ from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import declared_params, read_stage
 
-PR_SET_PDEATHSIG = 1
 
 
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
@@ -74,9 +71,8 @@ def record(**found: float | str) -> None:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a step: ends with its parent, and a UserError is one message and exit code 1."""
+    """Run a step: a UserError is one message and exit code 1."""
     switch_telemetry_off()
-    _end_with_parent()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     start = time.monotonic()
     try:
@@ -90,12 +86,6 @@ def run(main: Callable[[], None]) -> None:
 
 def _stage_name() -> str:
     return Path(sys.argv[0]).stem
-
-
-def _end_with_parent() -> None:
-    """Ask Linux to kill this process when DVC dies, so that no orphan writes on."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _record_cost(seconds: float) -> None:

@@ -1,5 +1,6 @@
 """The whole pipeline on throw-away repositories: what runs, what does not, what survives."""
 
+import hashlib
 import json
 import math
 import os
@@ -71,7 +72,7 @@ def test_a_mixture_is_no_worse_than_its_parts_on_validation(finished):
         for name in ("kn3_subword", "lstm_subword", "mix_subword")
     }
     best = min(valid["kn3_subword"]["nats"], valid["lstm_subword"]["nats"])
-    assert valid["mix_subword"]["nats"] <= best
+    assert valid["mix_subword"]["nats"] <= best * (1 + 1e-9)
 
 
 def test_a_second_run_does_nothing(repository):
@@ -141,24 +142,25 @@ def test_metrics_and_plots_show(repository):
 
 def test_an_experiment_may_choose_another_corpus(repository):
     """`dvc exp run -S corpus=NAME` reaches every stage; here up to the cleaned text."""
-    params = repository.path / "params.yaml"
-    other = params.read_text().split("corpora:\n")[1].split("tokenizers:")[0]
-    (repository.path / "other.txt").write_text("one two\n" * 40)
-    text = params.read_text().replace(
-        "tokenizers:\n", other.replace("  local:", "  other:", 1) + "tokenizers:\n"
-    )
-    params.write_text(text.replace("corpus: local", "corpus: other", 1))
-    digest = repository.run(
-        "python", "-c", "from textmill.text.local import digest; print(digest('other.txt')[1])"
-    ).strip()
-    head, tail = params.read_text().split("  other:\n")
-    old = head.split("digest: ")[1].split("\n")[0]
-    tail = tail.replace("path: text.txt", "path: other.txt", 1).replace(old, digest, 1)
-    params.write_text((head + "  other:\n" + tail).replace("corpus: other", "corpus: local", 1))
+    text = "one two three\n" * 40
+    (repository.path / "other.txt").write_text(text)
+    entry = f"""\
+  other:
+    title: another text
+    licence: none
+    sources: [other.txt]
+    filename: other.txt
+    sha256: {hashlib.sha256(text.encode()).hexdigest()}
+    documents: file
+    splits: {{by: share, valid: 0.1, test: 0.1, unit: lines}}
+    cleaning: plain
+"""
+    repository.edit("tokenizers:\n", entry + "tokenizers:\n")
     repository.run("git", "add", ".")
     repository.run("git", "commit", "--quiet", "-m", "another corpus")
     repository.run("dvc", "exp", "run", "-S", "corpus=other", "clean")
-    assert "one two\n" in table(repository.path / "data/clean/train.arrow")["text"][0].as_py()
+    cleaned = table(repository.path / "data/clean/train.arrow")["text"].to_pylist()
+    assert cleaned == ["one two three\n" * 32]
 
 
 def test_a_fresh_clone_with_the_cache_pulled_has_nothing_to_do(finished, tmp_path):
@@ -256,7 +258,7 @@ def wait_for_step(group):
             try:
                 command = open(f"/proc/{entry}/cmdline").read()
                 if "pipeline_steps.train" in command and os.getpgid(int(entry)) == group:
-                    time.sleep(2)
+                    time.sleep(1)
                     return int(entry)
             except (FileNotFoundError, ProcessLookupError):
                 continue
