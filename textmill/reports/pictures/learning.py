@@ -9,6 +9,9 @@ from textmill.reports.pictures.svg import colour
 from textmill.reports.records import Entry
 from textmill.reports.view import View
 
+FEW_LOOKS = 25
+"""So few looks at the validation split are shown as points on the line."""
+
 
 def learning(view: View, paper: Paper) -> str:
     """The picture as an SVG element; a dashed line is the best n-gram model on validation.
@@ -20,7 +23,8 @@ def learning(view: View, paper: Paper) -> str:
     if rival and rival.bits_per_byte_valid:
         ends[rival.name] = rival.bits_per_byte_valid
     low, high = min(ends.values()), max(ends.values())
-    top = min(max(max(curve.bits_per_byte) for curve in view.curves), high + 0.6 * low)
+    highest = max(max(curve.bits_per_byte) for curve in view.curves)
+    top = max(min(highest, high + 0.6 * low), low + 0.1)
     height = (0.42 if paper.width > 500 else 0.8) * paper.width
     figure = svg.new_figure(paper.width, height)
     left, foot = 3.2 * paper.letters / paper.width, 3.8 * paper.letters / height
@@ -37,7 +41,15 @@ def learning(view: View, paper: Paper) -> str:
     roles = tokenizer_roles(view)
     for curve in view.curves:
         paint = colour(roles.get(curve.tokenizer, "muted"))
-        axes.plot(curve.megabytes, curve.bits_per_byte, color=paint, linewidth=2)
+        looks = "o" if len(curve.megabytes) <= FEW_LOOKS else ""
+        axes.plot(
+            curve.megabytes,
+            curve.bits_per_byte,
+            color=paint,
+            linewidth=2,
+            marker=looks,
+            markersize=4,
+        )
         read, score = curve.megabytes[-1], curve.bits_per_byte[-1]
         far = axes.get_xlim()[1]
         axes.plot([read, far], [score, score], color=paint, linewidth=1, alpha=0.45)
@@ -66,7 +78,7 @@ def _name_ends(axes: Axes, ends: dict[str, float], paper: Paper, height: float) 
     for name, end in sorted(ends.items(), key=lambda item: item[1]):
         place = max(end, place + gap)
         axes.annotate(
-            name,
+            paper.shown(name),
             (1, place),
             (0.9 * paper.letters, 0),
             xycoords=("axes fraction", "data"),

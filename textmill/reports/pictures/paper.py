@@ -20,6 +20,8 @@ FAR_BEHIND = 1.6
 """A model that needs this many times the bits of the best stands at the edge."""
 MARKERS = {"ngrams": "o", "networks": "D", "mixtures": "s"}
 OTHER_MARKER = "^"
+LETTER = 0.62
+"""Width of a letter for its size; generous, since the page's font is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,15 @@ class Paper:
     width: float
     letters: float
 
+    def shown(self, name: str) -> str:
+        """The name, cut where it would take more than two fifths of the width."""
+        most = int(0.4 * self.width / (LETTER * self.letters))
+        return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
     def room(self, names: Iterable[str]) -> float:
-        """Width of the longest name, with a little air; the page's font may be wider."""
-        return (0.62 * max(map(len, names)) + 1.6) * self.letters
+        """Width of the longest name as shown, with a little air."""
+        longest = max(len(self.shown(name)) for name in names)
+        return (LETTER * longest + 1.6) * self.letters
 
 
 WIDE = Paper("wide", 760, 11.5)
@@ -40,8 +48,8 @@ NARROW = Paper("narrow", 350, 10.5)
 
 
 def tokenizer_roles(view: View) -> dict[str, str]:
-    """A colour for every tokenizer, in the order of the ranking."""
-    names = dict.fromkeys(entry.tokenizer for entry in view.board.models)
+    """A colour for every tokenizer, by name, so that no change of ranks changes a colour."""
+    names = sorted({entry.tokenizer for entry in view.board.models})
     return {name: f"series-{index % svg.SERIES}" for index, name in enumerate(names)}
 
 

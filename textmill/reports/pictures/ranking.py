@@ -58,7 +58,7 @@ def _texts(axes: Axes, index: int, entry: Entry, paper: Paper) -> None:
         "color": colour("ink"),
         "parse_math": False,
     }
-    axes.annotate(entry.name, (0, index), (-0.9 * paper.letters, 0), **look)
+    axes.annotate(paper.shown(entry.name), (0, index), (-0.9 * paper.letters, 0), **look)
     score = wording.bits(entry.bits_per_byte)
     axes.annotate(score, (1, index), (3.9 * paper.letters, 0), **look)
 
@@ -80,6 +80,7 @@ def _marks(axes: Axes, index: int, entry: Entry, paper: Paper, *, paint: str, en
             [index],
             marker="o",
             markersize=0.72 * dot,
+            color=paint,
             markerfacecolor=colour("paper"),
             markeredgecolor=paint,
             markeredgewidth=1.2,

@@ -60,6 +60,7 @@ def to_svg(figure: Figure, name: str, description: str) -> str:
 def _dressed(document: str, name: str, description: str) -> str:
     svg = document[document.index("<svg") :]
     svg = re.sub(r"<style.*?</style>\s*", "", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(href="|url\()#', rf"\1#{name}-", svg)
     svg = re.sub(r"font: (?:(\d+|bold) )?([\d.]+px) [^;\"]*", _font, svg)
