@@ -43,8 +43,8 @@ class Paper:
         return (LETTER * longest + 1.6) * self.letters
 
 
-WIDE = Paper("wide", 760, 11.5)
-NARROW = Paper("narrow", 350, 10.5)
+WIDE = Paper("wide", 860, 11.5)
+NARROW = Paper("narrow", 350, 11)
 
 
 def tokenizer_roles(view: View) -> dict[str, str]:
