@@ -39,6 +39,17 @@ DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", "../shared/data"))
 CHUNK = 50_000
 Row = dict[str, Any]
 
+# Linux counts in a process's peak memory what its parent held when it was forked, so each measured
+# process has a small parent of its own.
+LAUNCHER = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -136,21 +147,19 @@ def text_to_model_process(text: Path, unit: str, order: int, folder: Path) -> Ro
 def run(command: list[str], source: Path | None = None, *, keep: bool = True) -> Row:
     """Wall seconds and peak megabytes of a process; its output, or none of it kept."""
     with (source or Path(os.devnull)).open("rb") as stdin:
-        start = time.perf_counter()
-        child = subprocess.Popen(
-            command,
+        launched = subprocess.run(
+            [sys.executable, "-c", LAUNCHER, *command],
             stdin=stdin,
             stdout=subprocess.PIPE if keep else subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             cwd=Path(__file__).parents[1],
+            check=False,
         )
-        output = child.stdout.read().decode() if child.stdout else ""
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - start
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{command[0]} ended with {child.returncode}: {' '.join(command)}")
-    return {"seconds": seconds, "megabytes": usage.ru_maxrss / 1000, "output": output}
+    if launched.returncode:
+        raise SystemExit(f"ended with {launched.returncode}: {' '.join(command)}")
+    seconds, kilobytes = map(float, launched.stderr.split())
+    output = launched.stdout.decode() if keep else ""
+    return {"seconds": seconds, "megabytes": kilobytes / 1000, "output": output}
 
 
 def lmplz(text: Path, order: int, scratch: Path, *, keep: bool = False) -> Row:

@@ -9,22 +9,21 @@ import pytest
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
-from textmill.tokenizers.vocabulary import END, Vocabulary, from_tokens
+from textmill.tokenizers.tokenizer import with_line_ends
+from textmill.tokenizers.vocabulary import Vocabulary
+from textmill.tokenizers.words import WordConfig, WordTokenizer, train_words
 
 Encoded = tuple[np.ndarray, np.ndarray, Vocabulary]
 
 
 def encode_lines(lines: Iterable[str], vocabulary: Vocabulary | None = None) -> Encoded:
-    split = [line.split() for line in lines]
-    words = pa.array([word for line in split for word in line], pa.string())
+    column = pa.array(lines, pa.large_string())
     if vocabulary is None:
-        vocabulary, _ = from_tokens(words, scheme="word")
-    offsets = np.cumsum([0] + [len(line) + 1 for line in split])
-    tokens = np.full(offsets[-1], END, dtype=vocabulary.dtype)
-    is_word = np.ones(len(tokens), dtype=bool)
-    is_word[offsets[1:] - 1] = False
-    tokens[is_word] = vocabulary.ids_of(words)
-    return tokens, offsets, vocabulary
+        tokenizer, _ = train_words(column, WordConfig("word"))
+    else:
+        tokenizer = WordTokenizer(vocabulary)
+    encoded = tokenizer.encode(column)
+    return *with_line_ends(encoded.ids, encoded.offsets), tokenizer.vocabulary
 
 
 def train_model(

@@ -18,7 +18,7 @@ ARCHIVE = (
 
 def lines_of_split(split):
     with zipfile.ZipFile(ARCHIVE) as archive:
-        return archive.read(f"wikitext-2/wiki.{split}.tokens").decode().splitlines()
+        return archive.read(f"wikitext-2/wiki.{split}.tokens").decode().split("\n")[:-1]
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason=f"WikiText-2 is not at {ARCHIVE}")
