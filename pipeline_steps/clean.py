@@ -9,7 +9,7 @@ from textmill.text.raw import read
 
 
 def main() -> None:
-    """Write `data/clean/{train,valid,test}.arrow` and `metrics/clean.json`."""
+    """Write `data/clean/{train,valid,test}.arrow`, its summary and `metrics/clean.json`."""
     chosen = settings.load("clean")
     name = chosen["corpus"]
     corpus = settings.parse(Corpus, chosen["corpora"][name], where=f"params.yaml: corpora.{name}")
@@ -17,7 +17,10 @@ def main() -> None:
     with replacing_folder(layout.CLEAN) as folder:
         for split in SPLITS:
             write_table(folder / layout.clean_split(split).name, cleaned.table(split))
-    write_json(layout.CLEAN_METRICS, cleaned.metrics())
+        summary = cleaned.summary()
+        write_json(folder / layout.CLEAN_SUMMARY.name, summary)
+    # `dvc metrics show` lays every metric beside the models', so only the telling ones go there.
+    write_json(layout.CLEAN_METRICS, {name: summary[name] for name in ("documents", "bytes")})
 
 
 if __name__ == "__main__":

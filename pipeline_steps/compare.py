@@ -58,11 +58,11 @@ def forget_undeclared(declared: Declared) -> None:
 def standings(declared: Declared) -> View:
     """The ranking with its intervals and learning curves, from the files of the models."""
     metrics = {
-        name: read_json(layout.model_metrics(name))
+        name: read_json(layout.summary(name))
         for name, _ in declared
-        if layout.model_metrics(name).exists()
+        if layout.summary(name).exists()
     }
-    cleaned: dict[str, Any] = read_json(layout.CLEAN_METRICS)
+    cleaned: dict[str, Any] = read_json(layout.CLEAN_SUMMARY)
     text = text_facts(read_json(layout.RAW / "source.json"), cleaned)
     board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
     board = with_intervals(board, lambda name: read_table(layout.scores(name) / "test.arrow"))

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from pipeline_steps import settings
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, read_table, write_json
+from textmill.base.files import read_json, read_table
 from textmill.repository import layout
-from textmill.scoring.evaluation import SCORED, summary, write_scores
+from textmill.scoring.evaluation import SCORED, summary, write_results
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.units import flat_nats, with_nats
 
@@ -29,11 +29,10 @@ def main() -> None:
     where = f"params.yaml: mixtures.{key}"
     config = settings.parse(MixtureConfig, entry, where)
     parts = [config.first, config.second]
-    metrics = [read_json(layout.model_metrics(name)) for name in parts]
+    metrics = [read_json(layout.summary(name)) for name in parts]
     _refuse_different_tokenizations(parts, metrics, where)
     weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
     tables = {split: _mixed(parts, split, weight) for split in SCORED}
-    write_scores(tables, layout.scores(key))
     about = {
         "name": key,
         "group": "mixtures",
@@ -48,7 +47,8 @@ def main() -> None:
         "comparison_key": metrics[0]["comparison_key"],
     }
     reasons = [f"{part['name']}: {part['why_not']}" for part in metrics if part["why_not"]]
-    write_json(layout.model_metrics(key), summary(about, tables, "; ".join(reasons) or None))
+    content = summary(about, tables, "; ".join(reasons) or None)
+    write_results(content, tables, layout.scores(key), layout.model_metrics(key))
 
 
 def _refuse_different_tokenizations(

@@ -25,7 +25,6 @@ from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import declared_params, read_stage
 
 
-
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
     """The nested part of params.yaml that the stage declares in dvc.yaml, and nothing else."""
     return declared_params(read_stage(stage, key))

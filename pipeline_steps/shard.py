@@ -16,7 +16,7 @@ def main() -> None:
     tokenizer = store.load(vocabulary_folder)
     has_unknown = tokenizer.vocabulary.unknown != "none"
     bill = load_spelling(vocabulary_folder / "spelling").nats if has_unknown else no_bill
-    text_sha256 = read_json(layout.CLEAN_METRICS)["sha256"]
+    text_sha256 = read_json(layout.CLEAN_SUMMARY)["sha256"]
     with replacing_folder(layout.shards(key)) as folder:
         splits = {}
         for split in SPLITS:

@@ -42,9 +42,7 @@ def leaderboard(
     html: Annotated[
         Path | None, typer.Option(help="Also write the page, with training times, to this file.")
     ] = None,
-    show_next: Annotated[
-        bool, typer.Option("--next", help="Also print what to try next.")
-    ] = False,
+    show_next: Annotated[bool, typer.Option("--next", help="Also print what to try next.")] = False,
 ) -> None:
     """Rank every model in bits per byte of the test text, with this machine's training times."""
     view = standings.view()

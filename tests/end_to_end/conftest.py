@@ -153,7 +153,7 @@ def new_repository(root: Path, tmp_path_factory):
             cwd=root, text=True, capture_output=True, check=True,
         )  # fmt: skip
         for relative in listed.stdout.splitlines():
-            wanted = relative.startswith(("textmill/", "pipeline_steps/", ".dvc/"))
+            wanted = relative.startswith(("textmill/", "pipeline_steps/", ".dvc/", "history/"))
             if wanted or relative in ("dvc.yaml", ".dvcignore", ".gitignore", "Makefile"):
                 (path / relative).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(root / relative, path / relative)

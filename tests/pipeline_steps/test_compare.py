@@ -55,7 +55,8 @@ def write_model(name: str, bits: float) -> None:
         "valid": split_metrics(bits),
         "test": split_metrics(bits),
     }
-    write_json(layout.model_metrics(name), about)
+    write_json(layout.summary(name), about)
+    write_json(layout.model_metrics(name), {"bits_per_byte": {"test": bits}})
     nats = np.full(LINES, bits * BYTES_A_LINE * math.log(2))
     table = {
         "doc": np.zeros(LINES, dtype=np.int32),
@@ -72,7 +73,7 @@ def repository(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     sizes = {"train": 10, "valid": TOTAL, "test": TOTAL}
     names = ("documents", "lines", "words", "characters", "bytes")
-    write_json(layout.CLEAN_METRICS, {**dict.fromkeys(names, sizes), "sha256": {"test": SHA256}})
+    write_json(layout.CLEAN_SUMMARY, {**dict.fromkeys(names, sizes), "sha256": {"test": SHA256}})
     file = {"name": "t.txt", "bytes": 9, "sha256": "e" * 64}
     source = {"corpus": "t", "title": "T", "licence": "none", "asked": {}, "files": [file]}
     write_json(layout.RAW / "source.json", source | {"download": None})
@@ -100,7 +101,9 @@ def test_files_of_models_no_longer_declared_are_deleted_and_named(repository, ca
         "metrics/models/.gitignore",
         "metrics/models/kn.json",
         "metrics/models/lstm.json",
+        "scores/kn/summary.json",
         "scores/kn/test.arrow",
+        "scores/lstm/summary.json",
         "scores/lstm/test.arrow",
     ]
     assert [record.args[0].as_posix() for record in caplog.records] == [

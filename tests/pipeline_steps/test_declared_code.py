@@ -64,11 +64,15 @@ def test_a_stage_depends_on_the_code_it_runs(root, name):
     }
     reached.discard("pipeline_steps/__init__.py")  # it only refuses a wrong interpreter
     undeclared = {
-        file for file in reached if not any(file == dep or file.startswith(dep + "/") for dep in code)
+        file
+        for file in reached
+        if not any(file == dep or file.startswith(dep + "/") for dep in code)
     }
     assert undeclared == set()
     idle = {
-        dep for dep in code if not any(file == dep or file.startswith(dep + "/") for file in reached)
+        dep
+        for dep in code
+        if not any(file == dep or file.startswith(dep + "/") for file in reached)
     }
     assert idle == set()
 

@@ -118,4 +118,6 @@ def test_characters_are_strings_of_length_one():
 def test_saved_and_loaded_bills_the_same(spelling, tmp_path):
     texts = strings(["abab", "b", "zoo", "b"])
     spelling.save(tmp_path / "spelling")
-    assert load_spelling(tmp_path / "spelling").nats(texts).tolist() == spelling.nats(texts).tolist()
+    assert (
+        load_spelling(tmp_path / "spelling").nats(texts).tolist() == spelling.nats(texts).tolist()
+    )

@@ -14,7 +14,11 @@ from textmill.shards.reader import FORMAT, read_split
 from textmill.shards.writer import write_split
 from textmill.tokenizers.words import WordConfig, train_words
 
-DOCUMENTS = [["the cat sat", "", "on the mat"], ["a dog"], ["the cat \u00e9t\u00e9", "cat cat cat zebra"]]
+DOCUMENTS = [
+    ["the cat sat", "", "on the mat"],
+    ["a dog"],
+    ["the cat \u00e9t\u00e9", "cat cat cat zebra"],
+]
 
 
 def documents_table(documents):
@@ -38,7 +42,9 @@ def flat_bill(texts):
     return np.array([float(len(text)) for text in texts.to_pylist()])
 
 
-document_lists = st.lists(st.lists(st.sampled_from(["", "a", "a b", "c a b"]), min_size=1), min_size=1)
+document_lists = st.lists(
+    st.lists(st.sampled_from(["", "a", "a b", "c a b"]), min_size=1), min_size=1
+)
 
 
 @given(document_lists, st.integers(1, 20))

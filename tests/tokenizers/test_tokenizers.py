@@ -117,8 +117,24 @@ def test_subwords_give_back_any_text(subword, line):
 
 @pytest.mark.parametrize(
     "line",
-    ["  two  spaces ", "\u2581", "a\u2581b", "\ue000", "\ue0001", "\ue0000\u2581", "<unk>", "<s></s>",
-     "<0x41>", "\ufb01ne", "e\u0301", "\u00a0x", "\U0001f600", "\t", "x" * 5000, "\u0000"],
+    [
+        "  two  spaces ",
+        "\u2581",
+        "a\u2581b",
+        "\ue000",
+        "\ue0001",
+        "\ue0000\u2581",
+        "<unk>",
+        "<s></s>",
+        "<0x41>",
+        "\ufb01ne",
+        "e\u0301",
+        "\u00a0x",
+        "\U0001f600",
+        "\t",
+        "x" * 5000,
+        "\u0000",
+    ],
 )
 def test_subwords_give_back_the_traps(subword, line):
     ids = encode_line(subword, line)
@@ -140,7 +156,9 @@ def test_subword_model_bytes_do_not_change():
 
 def test_long_lines_are_trained_on():
     long_line = " ".join(["flibbertigibbet", "mountebank", "quicksilver"] * 700)
-    tokenizer = train_subwords(pa.array([long_line], pa.large_string()), SubwordConfig("subword", 300))
+    tokenizer = train_subwords(
+        pa.array([long_line], pa.large_string()), SubwordConfig("subword", 300)
+    )
     assert len(encode_line(tokenizer, long_line)) < len(long_line) / 2
 
 
@@ -208,7 +226,9 @@ def test_time_machine_figures(test_data):
     vocabulary, _ = from_tokens(words, scheme="word", reserved=("<unk>",))
     assert len(words) == 32775
     assert len(vocabulary) == 4580
-    top = dict(zip(vocabulary.tokens[:10].to_pylist(), vocabulary.counts[1:11].tolist(), strict=True))
+    top = dict(
+        zip(vocabulary.tokens[:10].to_pylist(), vocabulary.counts[1:11].tolist(), strict=True)
+    )
     assert top == {
         "the": 2261, "i": 1267, "and": 1245, "of": 1155, "a": 816,
         "to": 695, "was": 552, "in": 541, "that": 443, "my": 440,

@@ -7,6 +7,7 @@ GRAPH = Path("dvc.yaml")
 DOWNLOADS = Path("downloads")
 RAW = Path("data/raw")
 CLEAN = Path("data/clean")
+CLEAN_SUMMARY = CLEAN / "summary.json"
 CLEAN_METRICS = Path("metrics/clean.json")
 MODEL_METRICS = Path("metrics/models")
 REPORTS = Path("reports")
@@ -46,8 +47,13 @@ def scores(name: str) -> Path:
     return Path("scores") / name
 
 
+def summary(name: str) -> Path:
+    """Everything about a model's scores: what it is, its keys, every number of both splits."""
+    return scores(name) / "summary.json"
+
+
 def model_metrics(name: str) -> Path:
-    """A model's numbers."""
+    """The few numbers of a model that `dvc metrics show` lays side by side."""
     return MODEL_METRICS / f"{name}.json"
 
 

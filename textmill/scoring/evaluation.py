@@ -1,6 +1,6 @@
 """One evaluation for every model: score validation and test, and say what may be compared.
 
-Writes a model's scores (a row a line, each token's nats kept) and its metrics.
+Writes a model's scores (a row a line, each token's nats kept), its summary and its metrics.
 """
 
 from dataclasses import asdict, dataclass
@@ -43,7 +43,7 @@ def evaluate(
     streams: int = STREAMS,
     chunk: int = CHUNK,
 ) -> None:
-    """Score both splits of `shards`; write `scores/{valid,test}.arrow` and the metrics file.
+    """Score both splits of `shards` and write the results (see `write_results`).
 
     learnt_unknown: whether the model can have learnt the probability of `<unk>`.
     """
@@ -53,7 +53,6 @@ def evaluate(
         nats = token_nats(model, lines, streams=streams, chunk=chunk)
         tables[split] = scores_table(lines, nats)
         unknown += int(lines.n_unknown.sum())
-    write_scores(tables, scores)
     manifest = read_manifest(shards)
     why_not = why_not_byte_comparable(
         lossy_lines=sum(manifest["splits"][split]["lossy_lines"] for split in SCORED),
@@ -62,7 +61,7 @@ def evaluate(
     )
     key = comparison_key(manifest["splits"]["test"]["text_sha256"])
     keys = {"tokenizer_fingerprint": manifest["fingerprint"], "comparison_key": key}
-    write_json(metrics, summary({**asdict(about), **keys}, tables, why_not))
+    write_results(summary({**asdict(about), **keys}, tables, why_not), tables, scores, metrics)
 
 
 def summary(
@@ -81,8 +80,22 @@ def summary(
     return {**about, "byte_comparable": why_not is None, "why_not": why_not, **measured}
 
 
-def write_scores(tables: dict[str, pa.Table], folder: Path) -> None:
-    """A file a split; the folder arrives whole."""
-    with replacing_folder(folder) as temporary:
+def write_results(
+    content: dict[str, Any], tables: dict[str, pa.Table], scores: Path, metrics: Path
+) -> None:
+    """Write the folder `scores` (a table a split, `summary.json`) and the short metrics file.
+
+    `dvc metrics show` is a table with a column for each name, so `metrics` holds the telling few.
+    """
+    with replacing_folder(scores) as temporary:
         for split, table in tables.items():
             write_table(temporary / f"{split}.arrow", table)
+        write_json(temporary / "summary.json", content)
+    write_json(
+        metrics,
+        {
+            "bits_per_byte": {split: content[split]["bits_per_byte"] for split in SCORED},
+            "perplexity": {split: content[split]["perplexity"] for split in SCORED},
+            "unknown_rate": content["test"]["unknown_rate"],
+        },
+    )

@@ -39,7 +39,7 @@ class CleanedCorpus:
         ]
         return pa.table(columns, schema=_SCHEMA)
 
-    def metrics(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Sizes and sha256 by split (`bytes.train` and so on), and the waterfall."""
         sizes = {split: _sizes(self.splits[split]) for split in SPLITS}
         names = sizes[SPLITS[0]]
