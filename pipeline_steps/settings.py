@@ -1,8 +1,8 @@
 """The edge of every step: parameters in, one clear message out.
 
 A step is `exec python -m pipeline_steps.NAME KEY`, so DVC is its parent. It is handed exactly
-the parameters that its stage declares in dvc.yaml, parsed strictly into frozen objects; what a user can mend ends in one
-message and exit code 1.
+the parameters that its stage declares in dvc.yaml, parsed strictly into frozen objects; what a
+user can mend ends in one message and exit code 1.
 """
 
 import json

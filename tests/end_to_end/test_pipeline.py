@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 MODELS = {"bigram_word", "kn4_char", "kn3_subword", "lstm_subword", "mix_subword"}
 STAGES = {
     "download", "clean", "compare", "mix@mix_subword",
-    *(f"{stage}@{kind}" for stage in ("vocabulary", "shard") for kind in ("word", "char", "subword")),
-    *(f"{stage}@{name}" for stage in ("ngram", "evaluate_ngram")
+    *(f"{s}@{kind}" for s in ("vocabulary", "shard") for kind in ("word", "char", "subword")),
+    *(f"{s}@{name}" for s in ("ngram", "evaluate_ngram")
       for name in ("bigram_word", "kn4_char", "kn3_subword")),
     "train@lstm_subword", "evaluate_network@lstm_subword",
 }  # fmt: skip
