@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean
+.PHONY: help run long test check bench clean
 
 help: ## Show this list
 	@echo "textmill: language models you can compare. Targets:"
@@ -18,6 +18,13 @@ run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
 	$(if $(CORPUS),textmill use "$(CORPUS)")
 	dvc repro
 	@textmill leaderboard --next
+
+LONG = embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 learning_rate=0.0015 warmup=500 \
+	weight_decay=0.05 steps=12000 evaluate_every=600 patience=0
+
+long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
+	dvc exp run --name long $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
+	@textmill leaderboard
 
 test: .venv/test.stamp ## Install what tests need and run them
 	python -m pytest
