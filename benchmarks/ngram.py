@@ -9,7 +9,6 @@ KenLM's. The text is the 100 novels of the shared data, or one drawn by Zipf's l
     python -m benchmarks.ngram [--quick] [--json FILE] [--words N] [--rounds N]
 """
 
-import argparse
 import json
 import lzma
 import os
@@ -27,6 +26,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import report
+from benchmarks.report import Row, absent, exact, timing
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
@@ -37,7 +38,7 @@ from textmill.tokenizers.words import WordConfig, train_words
 
 DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", "../shared/data"))
 CHUNK = 50_000
-Row = dict[str, Any]
+Run = dict[str, Any]
 
 # Linux counts in a process's peak memory what its parent held when it was forked, so each measured
 # process has a small parent of its own.
@@ -52,9 +53,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--quick", action="store_true", help="a small text, once; under a minute")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    parser = report.arguments(__doc__)
     parser.add_argument("--words", type=int, default=5_000_000, help="words of text to train on")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the median")
     parser.add_argument("--child", nargs=4, metavar=("TEXT", "UNIT", "ORDER", "FOLDER"))
@@ -66,9 +65,7 @@ def main() -> None:
     words, rounds = (60_000, 1) if arguments.quick else (arguments.words, arguments.rounds)
     with tempfile.TemporaryDirectory() as scratch:
         rows = measure(Path(scratch), words, rounds, quick=arguments.quick)
-    print(table(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+    report.show(rows, arguments.json)
 
 
 def measure(scratch: Path, n_words: int, rounds: int, *, quick: bool) -> list[Row]:
@@ -107,7 +104,7 @@ def some_text(n_words: int) -> list[str]:
     return [" ".join(words[i:j]) for i, j in pairwise(bounds) if j <= len(words)]
 
 
-def text_to_model(text: Path, unit: str, order: int, folder: Path) -> Row:
+def text_to_model(text: Path, unit: str, order: int, folder: Path) -> Run:
     """Tokenize, estimate, save, timed; what the measured child process does."""
     lines = read_lines(text)
     start = time.perf_counter()
@@ -138,13 +135,22 @@ def encode(tokenizer: Tokenizer, lines: pa.Array) -> tuple[np.ndarray, np.ndarra
     return with_line_ends(encoded.ids, encoded.offsets)
 
 
-def text_to_model_process(text: Path, unit: str, order: int, folder: Path) -> Row:
-    command = [sys.executable, __file__, "--child", str(text), unit, str(order), str(folder)]
+def text_to_model_process(text: Path, unit: str, order: int, folder: Path) -> Run:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.ngram",
+        "--child",
+        str(text),
+        unit,
+        str(order),
+        str(folder),
+    ]
     measured = run(command)
     return measured | json.loads(measured["output"])
 
 
-def run(command: list[str], source: Path | None = None, *, keep: bool = True) -> Row:
+def run(command: list[str], source: Path | None = None, *, keep: bool = True) -> Run:
     """Wall seconds and peak megabytes of a process; its output, or none of it kept."""
     with (source or Path(os.devnull)).open("rb") as stdin:
         launched = subprocess.run(
@@ -162,7 +168,7 @@ def run(command: list[str], source: Path | None = None, *, keep: bool = True) ->
     return {"seconds": seconds, "megabytes": kilobytes / 1000, "output": output}
 
 
-def lmplz(text: Path, order: int, scratch: Path, *, keep: bool = False) -> Row:
+def lmplz(text: Path, order: int, scratch: Path, *, keep: bool = False) -> Run:
     """Its memory is what -S allows it, not what the text needs."""
     command = ["lmplz", "-o", str(order), "-S", "2G", "-T", str(scratch), "--discount_fallback"]
     if keep:
@@ -250,62 +256,8 @@ def right_numbers(model: NgramModel, tokens: np.ndarray) -> list[Row]:
     ]
 
 
-def median(runs: list[Row], name: str) -> float:
+def median(runs: list[Run], name: str) -> float:
     return statistics.median(run[name] for run in runs)
-
-
-def timing(
-    name: str,
-    value: float,
-    unit: str,
-    *,
-    at_most: float | None = None,
-    against: str = "",
-    quick: bool,
-) -> Row:
-    """A time, rate or size; judged on the full run only."""
-    holds = None if quick or at_most is None else value <= at_most
-    return row(name, value, unit=unit, target=at_most, holds=holds, against=against)
-
-
-def exact(name: str, value: float, at_most: float, against: str = "") -> Row:
-    """A number that must be right on any machine."""
-    return row(name, value, target=at_most, holds=value <= at_most, against=against)
-
-
-def absent(name: str, program: str) -> Row:
-    return row(name, None, against=f"{program} is not on PATH")
-
-
-def row(
-    name: str,
-    value: float | None,
-    *,
-    unit: str = "",
-    target: float | None = None,
-    holds: bool | None = None,
-    against: str = "",
-) -> Row:
-    return {
-        "name": name,
-        "value": value,
-        "unit": unit,
-        "target": target,
-        "holds": holds,
-        "against": against,
-    }
-
-
-def table(rows: list[Row]) -> str:
-    lines = [f"{'what':<52}{'value':>11} {'unit':<10}{'target':>8}  holds  against"]
-    for r in rows:
-        value = "absent" if r["value"] is None else f"{r['value']:,.4g}"
-        target = "" if r["target"] is None else f"{r['target']:g}"
-        holds = {None: "", True: "yes", False: "no"}[r["holds"]]
-        lines.append(
-            f"{r['name']:<52}{value:>11} {r['unit']:<10}{target:>8}  {holds:<6} {r['against']}"
-        )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
