@@ -1,7 +1,6 @@
 """Stage ngram: estimate an n-gram model from a tokenizer's training shards."""
 
 from pipeline_steps import settings
-from textmill.base.files import replacing_folder
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.storage import save
@@ -18,8 +17,7 @@ def main() -> None:
     vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
     train = read_split(layout.shards(config.tokenizer), "train")
     model = estimate(train.tokens, train.offsets, vocabulary, config)
-    with replacing_folder(layout.model(key)) as folder:
-        save(model, folder)
+    save(model, layout.model(key))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ import pyarrow as pa
 
 from textmill.base.errors import UserError
 
-ROWS_A_BATCH = 65_536
-
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -92,13 +90,13 @@ def read_json(path: Path) -> Any:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow IPC file in batches of a fixed size, so that equal tables are equal bytes."""
+    """Write an Arrow IPC file as one record batch: equal bytes for equal tables, no copy to read."""
     with (
         replacing(path) as temporary,
         pa.OSFile(str(temporary), "wb") as sink,
         pa.ipc.new_file(sink, table.schema) as writer,
     ):
-        writer.write_table(table.combine_chunks(), max_chunksize=ROWS_A_BATCH)
+        writer.write_table(table.combine_chunks(), max_chunksize=max(len(table), 1))
 
 
 def read_table(path: Path) -> pa.Table:

@@ -15,7 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, read_table, replacing_folder, sha256_of, write_json
+from textmill.base.files import (
+    read_json,
+    read_table,
+    replacing_folder,
+    sha256_of,
+    write_json,
+    write_table,
+)
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel, OrderTable
 from textmill.tokenizers.vocabulary import Vocabulary
@@ -78,9 +85,7 @@ def _write_order(path: Path, table: OrderTable, *, is_lowest: bool, is_highest: 
     columns["probability"] = table.probabilities
     if not is_highest:
         columns["backoff"] = table.backoffs
-    batch = pa.record_batch({name: pa.array(column) for name, column in columns.items()})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-        writer.write_batch(batch)
+    write_table(path, pa.table({name: pa.array(column) for name, column in columns.items()}))
 
 
 def _read_order(folder: Path, file: dict[str, Any], size: int) -> OrderTable:
