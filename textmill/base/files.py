@@ -90,7 +90,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow IPC file as one record batch: equal bytes for equal tables, no copy to read."""
+    """Write an Arrow IPC file as one record batch: equal tables, equal bytes, no copy to read."""
     with (
         replacing(path) as temporary,
         pa.OSFile(str(temporary), "wb") as sink,
