@@ -1,0 +1,70 @@
+"""What holds for the checkout as a whole."""
+
+import configparser
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from textmill.base.environment import TELEMETRY, switch_telemetry_off
+
+
+def test_imports_go_down_only(root):
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=root, text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "2 kept, 0 broken" in done.stdout
+
+
+def test_make_alone_prints_help(root):
+    done = subprocess.run(["make"], cwd=root, text=True, capture_output=True, check=True)
+    for target in ("run", "test", "check", "bench", "clean", "long"):
+        assert f"make {target}" in done.stdout
+
+
+def test_nothing_phones_home(root, monkeypatch):
+    config = configparser.ConfigParser()
+    config.read(root / ".dvc/config")
+    assert config["core"]["analytics"] == "false"
+    prefect = tomllib.loads((root / "prefect.toml").read_text())
+    assert prefect["server"]["analytics_enabled"] is False
+    switches = dict(line.split("=") for line in TELEMETRY.read_text().splitlines())
+    for name in switches:
+        monkeypatch.delenv(name, raising=False)
+    switch_telemetry_off()
+    assert {name: os.environ[name] for name in switches} == switches
+    shown = subprocess.run(
+        ["make", "--eval", "show: ; @env", "show"], cwd=root, text=True, capture_output=True,
+        env={"PATH": os.environ["PATH"]}, check=True,
+    )  # fmt: skip
+    for name, value in switches.items():
+        assert f"{name}={value}" in shown.stdout.splitlines()
+
+
+def test_ci_calls_what_the_readme_says(root):
+    script = (root / ".ci/run").read_text()
+    assert script.rstrip().splitlines()[-1] == "make test"
+    assert "make test" in (root / "README.md").read_text()
+
+
+def test_a_foreign_interpreter_is_told_apart(root, tmp_path):
+    """A step started without the project's packages says so in one message."""
+    base = Path(sys.base_prefix) / "bin/python3"
+    if not base.exists():
+        pytest.skip("no base interpreter beside this environment")
+    probe = "import importlib.util as u; raise SystemExit(u.find_spec('pyarrow') is not None)"
+    if subprocess.run([base, "-I", "-c", probe], check=False).returncode:
+        pytest.skip("the base interpreter has pyarrow too")
+    done = subprocess.run(
+        [base, "-m", "pipeline_steps.download"], cwd=root, text=True, capture_output=True,
+        env={"PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "does not have the project's packages" in done.stderr
+    assert "make run" in done.stderr
+    assert "Traceback" not in done.stderr
