@@ -10,6 +10,7 @@ For a character tokenizer the strings have length one: the end symbol costs noth
 line feed is a separator. Source: the definitions in docs/scoring.md.
 """
 
+import logging
 import math
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from textmill.tokenizers import store
 from textmill.tokenizers.characters import CharConfig, CharTokenizer, train_characters
 from textmill.tokenizers.tokenizer import with_line_ends
 from textmill.tokenizers.vocabulary import END, UNKNOWN, Vocabulary
+
+_log = logging.getLogger(__name__)
 
 SCALAR_VALUES = 0x110000 - 0x800
 """Unicode code points without the surrogates."""
@@ -88,6 +91,7 @@ def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spell
         pa.array(vocabulary.counts[len(vocabulary.reserved) :] == 1)
     )
     texts = pa.array(types, pa.large_string()) if types else singletons.cast(pa.large_string())
+    _log.info("learning to spell unknown %ss from %s types", kind, f"{len(texts):,}")
     tokenizer, _ = train_characters(texts, CharConfig("char"))
     encoded = tokenizer.encode(texts)
     ids, offsets = with_line_ends(encoded.ids, encoded.offsets)
