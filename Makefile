@@ -19,8 +19,8 @@ run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
 	dvc repro
 	@textmill leaderboard --next
 
-LONG = embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 learning_rate=0.0015 warmup=500 \
-	weight_decay=0.05 steps=12000 evaluate_every=600 patience=0
+LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch=16 bptt=64 \
+	learning_rate=0.0015 warmup=500 weight_decay=0.05 steps=12000 evaluate_every=600
 
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
 	dvc exp run --name long $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
