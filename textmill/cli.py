@@ -27,8 +27,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+PIPED_WIDTH = 120
+"""Columns where no terminal says how many it has."""
+
 NEXT = """\
-What next:
+What next (first: . .venv/bin/activate):
   open reports/leaderboard.html         the same with pictures and explanations
   change a line of params.yaml, then    dvc repro           only what depends on it runs again
   make run TEXT=path/to/text.txt        the same on a text of your own
@@ -51,7 +54,10 @@ def leaderboard(
     if as_json:
         print(render_json(view), end="")
         return
-    Console().print(render_terminal(view))
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    console.print(render_terminal(view))
     if show_next:
         print(NEXT)
 

@@ -1,0 +1,58 @@
+"""The `textmill` command on a finished repository."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def textmill(repository, *arguments):
+    return repository.run("python", "-m", "textmill.cli", *arguments)
+
+
+def test_leaderboard_joins_the_training_times_of_this_machine(finished):
+    kept = json.loads((finished.path / "reports/leaderboard.json").read_text())
+    shown = json.loads(textmill(finished, "leaderboard", "--json"))
+    assert [m["name"] for m in shown["models"]] == [m["name"] for m in kept["models"]]
+    assert [m["bits_per_byte"] for m in shown["models"]] == [
+        m["bits_per_byte"] for m in kept["models"]
+    ]
+    times = {name: facts["training_seconds"] for name, facts in shown["facts"].items()}
+    assert set(times) == {m["name"] for m in kept["models"]} - {"mix_subword"}
+    assert all(seconds > 0 for seconds in times.values())
+    assert "training_seconds" not in json.dumps(kept)
+
+
+def test_leaderboard_names_every_model_and_what_to_try_next(finished):
+    shown = textmill(finished, "leaderboard", "--next")
+    for name in ("bigram_word", "kn4_char", "kn3_subword", "lstm_subword", "mix_subword"):
+        assert name in shown
+    assert "dvc repro" in shown
+    assert "training" in shown
+
+
+def test_page_with_times_goes_where_asked(finished, tmp_path):
+    page = tmp_path / "page.html"
+    textmill(finished, "leaderboard", "--html", str(page))
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") or text.startswith("<!DOCTYPE html>")
+    assert "training" in text
+    assert "lstm_subword" in text
+
+
+def test_every_command_has_help_with_an_example(finished):
+    listed = textmill(finished, "--help")
+    for command in ("leaderboard", "use", "pin"):
+        assert command in listed
+        assert "Example: textmill " + command in textmill(finished, command, "--help")
+
+
+@pytest.mark.parametrize("arguments", [("leaderbord",), ("pin",), ("pin", "no/such/file")])
+def test_wrong_use_is_exit_code_two(finished, arguments):
+    output = finished.fails("python", "-m", "textmill.cli", *arguments)
+    assert "Traceback" not in output
+    code = finished.run(
+        "sh", "-c", f"python -m textmill.cli {' '.join(arguments)} >/dev/null 2>&1; echo $?"
+    )
+    assert code.strip() == "2"
