@@ -23,7 +23,7 @@ LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch
 	learning_rate=0.0015 warmup=500 weight_decay=0.05 steps=12000 evaluate_every=600
 
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
-	dvc exp run --name long $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
+	dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 	@textmill leaderboard
 
 test: .venv/test.stamp ## Install what tests need and run them
