@@ -7,6 +7,7 @@ user can mend ends in one message and exit code 1.
 
 import json
 import logging
+import re
 import resource
 import sys
 import time
@@ -23,6 +24,8 @@ from textmill.base.errors import UserError, nearest
 from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import declared_params, read_stage
+
+_QUOTED = re.compile(r"'([^']+)'")
 
 
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
@@ -106,18 +109,33 @@ def _dataclasses_in(annotation: Any) -> Iterator[Any]:
 
 
 def _first_problem(error: ValidationError, config: Any) -> str:
-    """The first problem in words, with the nearest known name for an unknown key."""
+    """The first problem in words, with the nearest known name for an unknown key or value."""
     problems = error.errors(include_url=False)
     # A misspelt key is also a missing one: the misspelling is what helps.
     problem = min(problems, key=lambda found: found["type"] != "unexpected_keyword_argument")
-    path = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "unexpected_keyword_argument":
-        known = {field.name for cls in _dataclasses_in(config) for field in fields(cls)}
-        return f'unknown key "{path}"{nearest(str(problem["loc"][-1]), sorted(known))}'
-    if problem["type"] == "missing":
-        return f'"{path}" is missing'
+    # In a union told apart by `kind` the place begins with the kind, which is no key.
+    is_union = not is_dataclass(config)
+    place = problem["loc"][1:] if is_union else problem["loc"]
+    path = ".".join(str(part) for part in place)
+    given = problem["input"]
+    match problem["type"]:
+        case "unexpected_keyword_argument":
+            names = {field.name for cls in _dataclasses_in(config) for field in fields(cls)}
+            return f'unknown key "{path}"{nearest(str(place[-1]), sorted(names))}'
+        case "missing":
+            return f'"{path}" is missing'
+        case "union_tag_not_found":
+            return '"kind" is missing'
+        case "union_tag_invalid":
+            known = _QUOTED.findall(problem["ctx"]["expected_tags"])
+            return f'"kind" is {given["kind"]!r}, not one of {", ".join(known)}' + nearest(
+                str(given["kind"]), known
+            )
+        case "literal_error":
+            known = _QUOTED.findall(problem["ctx"]["expected"])
+            return f'"{path}" is {given!r}, not one of {", ".join(known)}' + nearest(
+                str(given), known
+            )
     message = str(problem["msg"]).removeprefix("Value error, ")
-    given = (
-        f" (it is {problem['input']!r})" if path and not isinstance(problem["input"], dict) else ""
-    )
-    return f'"{path}": {message}{given}' if path else message
+    shown = "" if not path or isinstance(given, dict) else f" (it is {given!r})"
+    return f'"{path}": {message}{shown}' if path else message

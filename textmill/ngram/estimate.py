@@ -28,7 +28,7 @@ def estimate(
     if config.method == "uniform":
         return NgramModel(vocabulary, config, uniform(size), ngrams=(0,))
     stream = sentence_stream(tokens, offsets, size)
-    counts = count_ngrams(stream, size, config.order)
+    counts = count_ngrams(stream, size, _useful_order(offsets, config))
     tables, discounts = _smooth(stream, counts, size, config)
     return NgramModel(
         vocabulary,
@@ -37,6 +37,18 @@ def estimate(
         ngrams=tuple(table.seen() for table in counts),
         discounts=tuple(tuple(amounts.tolist()) for amounts in discounts),
     )
+
+
+def _useful_order(offsets: np.ndarray, config: NgramConfig) -> int:
+    """The order, but no more than the longest line holds with its `<s>`.
+
+    Beyond that Kneser-Ney has nothing to count and changes nothing: the longest n-grams all begin
+    with `<s>`, so they keep their raw counts either way.
+    """
+    if config.method != "kneser_ney":
+        return config.order
+    longest = int(np.diff(offsets).max(initial=0))
+    return min(config.order, longest + 1)
 
 
 def _smooth(

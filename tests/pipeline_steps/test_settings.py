@@ -1,0 +1,52 @@
+"""Parameters are parsed strictly; a wrong one is named with the nearest right one."""
+
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from pipeline_steps import settings
+from textmill.base.errors import UserError
+from textmill.neural.config import NetworkConfig
+from textmill.ngram.config import NgramConfig
+from textmill.text.catalogue import Corpus
+from textmill.tokenizers.store import TokenizerConfig
+from textmill.tokenizers.words import WordConfig
+
+TOKENIZER = Annotated[TokenizerConfig, Field(discriminator="kind")]
+NETWORK = {"tokenizer": "t", "embedding": 8, "hidden": 8, "steps": 9, "evaluate_every": 3}
+
+
+def refused(config, mapping):
+    with pytest.raises(UserError) as caught:
+        settings.parse(config, mapping, "params.yaml: here")
+    text = str(caught.value)
+    assert text.startswith("params.yaml: here: ")
+    return text.removeprefix("params.yaml: here: ")
+
+
+def test_a_right_entry_becomes_a_frozen_object():
+    parsed = settings.parse(TOKENIZER, {"kind": "word", "minimum_frequency": 2}, "here")
+    assert parsed == WordConfig("word", minimum_frequency=2)
+    with pytest.raises(AttributeError):
+        parsed.minimum_frequency = 3
+
+
+@pytest.mark.parametrize(
+    ("config", "mapping", "message"),
+    [
+        (TOKENIZER, {"kind": "wrd"}, '"kind" is \'wrd\', not one of word, char, subword; did you mean "word"?'),
+        (TOKENIZER, {}, '"kind" is missing'),
+        (TOKENIZER, {"kind": "word", "minimum_freqency": 2}, 'unknown key "minimum_freqency"; did you mean "minimum_frequency"?'),
+        (TOKENIZER, {"kind": "subword", "pieces": "4000"}, '"pieces": Input should be a valid integer (it is \'4000\')'),
+        (TOKENIZER, {"kind": "word", "minimum_frequency": 0}, "minimum_frequency must be 1 or more"),
+        (NgramConfig, {"tokenizer": "t", "method": "kneserney", "order": 2}, '"method" is \'kneserney\', not one of uniform, additive, kneser_ney; did you mean "kneser_ney"?'),
+        (NgramConfig, {"tokenizer": "t", "method": "kneser_ney"}, "order must be given and at least 1 for kneser_ney"),
+        (NetworkConfig, NETWORK | {"hiden": 8}, 'unknown key "hiden"; did you mean "hidden"?'),
+        (NetworkConfig, {"tokenizer": "t"}, '"embedding" is missing'),
+        (NetworkConfig, NETWORK | {"dropout": 1.0}, "dropout must lie in [0, 1), not 1.0"),
+        (Corpus, {"title": "x", "cleening": "plain"}, 'unknown key "cleening"; did you mean "cleaning"?'),
+    ],
+)  # fmt: skip
+def test_a_wrong_entry_is_named(config, mapping, message):
+    assert refused(config, mapping) == message
