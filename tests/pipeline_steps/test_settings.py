@@ -35,18 +35,46 @@ def test_a_right_entry_becomes_a_frozen_object():
 @pytest.mark.parametrize(
     ("config", "mapping", "message"),
     [
-        (TOKENIZER, {"kind": "wrd"}, '"kind" is \'wrd\', not one of word, char, subword; did you mean "word"?'),
+        (
+            TOKENIZER,
+            {"kind": "wrd"},
+            '"kind" is \'wrd\', not one of word, char, subword; did you mean "word"?',
+        ),
         (TOKENIZER, {}, '"kind" is missing'),
-        (TOKENIZER, {"kind": "word", "minimum_freqency": 2}, 'unknown key "minimum_freqency"; did you mean "minimum_frequency"?'),
-        (TOKENIZER, {"kind": "subword", "pieces": "4000"}, '"pieces": Input should be a valid integer (it is \'4000\')'),
-        (TOKENIZER, {"kind": "word", "minimum_frequency": 0}, "minimum_frequency must be 1 or more"),
-        (NgramConfig, {"tokenizer": "t", "method": "kneserney", "order": 2}, '"method" is \'kneserney\', not one of uniform, additive, kneser_ney; did you mean "kneser_ney"?'),
-        (NgramConfig, {"tokenizer": "t", "method": "kneser_ney"}, "order must be given and at least 1 for kneser_ney"),
+        (
+            TOKENIZER,
+            {"kind": "word", "minimum_freqency": 2},
+            'unknown key "minimum_freqency"; did you mean "minimum_frequency"?',
+        ),
+        (
+            TOKENIZER,
+            {"kind": "subword", "pieces": "4000"},
+            "\"pieces\": Input should be a valid integer (it is '4000')",
+        ),
+        (
+            TOKENIZER,
+            {"kind": "word", "minimum_frequency": 0},
+            "minimum_frequency must be 1 or more",
+        ),
+        (
+            NgramConfig,
+            {"tokenizer": "t", "method": "kneserney", "order": 2},
+            '"method" is \'kneserney\', not one of uniform, additive, kneser_ney; did you mean "kneser_ney"?',
+        ),
+        (
+            NgramConfig,
+            {"tokenizer": "t", "method": "kneser_ney"},
+            "order must be given and at least 1 for kneser_ney",
+        ),
         (NetworkConfig, NETWORK | {"hiden": 8}, 'unknown key "hiden"; did you mean "hidden"?'),
         (NetworkConfig, {"tokenizer": "t"}, '"embedding" is missing'),
         (NetworkConfig, NETWORK | {"dropout": 1.0}, "dropout must lie in [0, 1), not 1.0"),
-        (Corpus, {"title": "x", "cleening": "plain"}, 'unknown key "cleening"; did you mean "cleaning"?'),
+        (
+            Corpus,
+            {"title": "x", "cleening": "plain"},
+            'unknown key "cleening"; did you mean "cleaning"?',
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_entry_is_named(config, mapping, message):
     assert refused(config, mapping) == message
