@@ -2,8 +2,8 @@
 
 This runs before a step's own imports, of which torch's take seconds: a step started by an
 interpreter without the project's packages says so, and a step is bound to die with DVC, its
-parent, so that no orphan writes on after DVC was killed. OpenMP's threads sleep while they wait:
-spinning, two trainings on two cores run at a fiftieth of their speed.
+parent, so that no orphan writes on after DVC was killed. OpenMP's threads spin only
+briefly before they sleep (docs/decisions/0007-threads-spin-briefly.md).
 """
 
 import ctypes
@@ -24,4 +24,4 @@ if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pyda
 if sys.argv[0] == "-m" and sys.platform == "linux":
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
