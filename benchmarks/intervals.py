@@ -21,8 +21,8 @@ DOCUMENTS, LINES = 60, 1_500
 
 def measure(quick: bool) -> list[Row]:
     trials = 100 if quick else 2_000
-    ours, percentile = np.mean([documents(seed) for seed in range(trials)], axis=0)
-    blocks, lines = np.mean([neighbours(seed) for seed in range(trials // 4)], axis=0)
+    ours, percentile = shares([documents(seed) for seed in range(trials)])
+    blocks, lines = shares([neighbours(seed) for seed in range(trials // 4)])
     skewed = "60 skewed documents, covered"
     together = "1,500 lines, neighbours correlate by 0.5, covered"
     return [
@@ -33,6 +33,12 @@ def measure(quick: bool) -> list[Row]:
         timing(f"{together}, single lines", 100 * lines, "%", quick=quick),
         Row("blocks cover more than single lines", blocks, "", lines, blocks > lines),
     ]
+
+
+def shares(found: list[tuple[bool, bool]]) -> tuple[float, float]:
+    """How often each was true."""
+    first, second = np.mean(found, axis=0).tolist()
+    return first, second
 
 
 def documents(seed: int) -> tuple[bool, bool]:
@@ -48,7 +54,7 @@ def documents(seed: int) -> tuple[bool, bool]:
     drawn = rng.integers(0, DOCUMENTS, (PLAN.replicates, DOCUMENTS))
     ratios = more[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) / math.log(2)
     low, high = np.quantile(ratios, (0.025, 0.975))
-    return interval.low <= truth <= interval.high, bool(low <= truth <= high)
+    return bool(interval.low <= truth <= interval.high), bool(low <= truth <= high)
 
 
 def neighbours(seed: int, correlation: float = 0.5) -> tuple[bool, bool]:
@@ -64,7 +70,7 @@ def neighbours(seed: int, correlation: float = 0.5) -> tuple[bool, bool]:
         pieces = cut(doc_L, sizes, scores, PLAN)
         assert pieces is not None
         interval = behind(pieces, 0, PLAN)[1]
-        covered.append(interval.low <= 0 <= interval.high)
+        covered.append(bool(interval.low <= 0 <= interval.high))
     return covered[0], covered[1]
 
 

@@ -125,17 +125,24 @@ def _first_problem(error: ValidationError, config: Any) -> str:
         case "missing":
             return f'"{path}" is missing'
         case "union_tag_not_found":
-            return '"kind" is missing'
+            return f'"{_inside(path, problem)}" is missing'
         case "union_tag_invalid":
             known = _QUOTED.findall(problem["ctx"]["expected_tags"])
-            return f'"kind" is {given["kind"]!r}, not one of {", ".join(known)}' + nearest(
-                str(given["kind"]), known
-            )
+            return _not_one_of(_inside(path, problem), problem["ctx"]["tag"], known)
         case "literal_error":
             known = _QUOTED.findall(problem["ctx"]["expected"])
-            return f'"{path}" is {given!r}, not one of {", ".join(known)}' + nearest(
-                str(given), known
-            )
+            return _not_one_of(path, given, known)
     message = str(problem["msg"]).removeprefix("Value error, ")
     shown = "" if not path or isinstance(given, dict) else f" (it is {given!r})"
     return f'"{path}": {message}{shown}' if path else message
+
+
+def _inside(path: str, problem: Any) -> str:
+    """The key that tells the members of a union apart, `splits.by` say."""
+    key = problem["ctx"]["discriminator"].strip("'")
+    return f"{path}.{key}" if path else key
+
+
+def _not_one_of(path: str, given: Any, known: list[str]) -> str:
+    hint = nearest(str(given), known)
+    return f'"{path}" is {given!r}, not one of {", ".join(known)}{hint}'

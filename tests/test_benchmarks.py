@@ -24,4 +24,6 @@ def test_quick_benchmark_has_right_numbers(name, root, tmp_path):
 def test_make_bench_runs_them_all(root):
     files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {"report", "__init__"}
     assert files == set(BENCHMARKS)
-    assert "for name in pipeline ngram training intervals threads;" in (root / "Makefile").read_text()
+    assert (
+        "for name in pipeline ngram training intervals threads;" in (root / "Makefile").read_text()
+    )

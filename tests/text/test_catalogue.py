@@ -52,7 +52,10 @@ def test_an_entry_is_parsed_into_frozen_objects_with_the_splits_that_by_names() 
     [
         ({"licenze": "l"}, ['unknown key "licenze"', 'did you mean "licence"']),
         ({"splits": {"by": "share", "vald": 0.1}}, ["vald", 'did you mean "valid"']),
-        ({"splits": {"by": "years"}}, ["splits", "years", "'year'"]),
+        (
+            {"splits": {"by": "years"}},
+            ["\"splits.by\" is 'years', not one of", 'did you mean "year"'],
+        ),
         ({"cleaning": "plane"}, ['cleaning: no profile "plane"', 'did you mean "plain"']),
         ({"sha256": None}, ["sha256: exactly one of sha256, sha1, members", "none of them"]),
         ({"sha1": "0" * 40}, ["exactly one of", "sha256 and sha1"]),

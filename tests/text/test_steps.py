@@ -78,12 +78,13 @@ def test_the_steps_write_their_records_and_the_same_bytes_again(project: Project
         written.append(hashes(project.folder))
     assert written[0] == written[1]
     assert sorted(written[0]) == [
+        "data/clean/summary.json",
         *("data/clean/test.arrow", "data/clean/train.arrow", "data/clean/valid.arrow"),
         *("data/raw/files/mine.txt", "data/raw/source.json", "metrics/clean.json"),
     ]
     test = read_table(project.folder / "data/clean/test.arrow").to_pylist()
     assert test[0]["text"] == "Line 18 of the tale.\nLine 19 of the tale.\n"
-    assert read_json(project.folder / "metrics/clean.json")["lines"] == {
+    assert read_json(project.folder / "data/clean/summary.json")["lines"] == {
         "train": 16,
         "valid": 2,
         "test": 2,
