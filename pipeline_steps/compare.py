@@ -7,10 +7,9 @@ stage depends on, and a clone that never had them would otherwise see other inpu
 import logging
 import shutil
 from pathlib import Path
-from typing import Any
 
 from pipeline_steps import settings
-from textmill.base.files import read_json, read_table, write_atomically
+from textmill.base.files import read_record, read_table, write_atomically
 from textmill.reports.certainty import with_intervals
 from textmill.reports.curves import learning_curves
 from textmill.reports.html import render_html
@@ -20,6 +19,7 @@ from textmill.reports.view import View
 from textmill.repository import layout
 from textmill.scoring.comparison import comparison_key
 
+SPLITS = ("valid", "test")
 GROUPS = ("ngrams", "networks", "mixtures")
 RENDERERS = {
     "json": render_json,
@@ -58,12 +58,12 @@ def forget_undeclared(declared: Declared) -> None:
 def standings(declared: Declared) -> View:
     """The ranking with its intervals and learning curves, from the files of the models."""
     metrics = {
-        name: read_json(layout.summary(name))
+        name: read_record(layout.summary(name), "tokenizer_fingerprint", *SPLITS)
         for name, _ in declared
         if layout.summary(name).exists()
     }
-    cleaned: dict[str, Any] = read_json(layout.CLEAN_SUMMARY)
-    text = text_facts(read_json(layout.RAW / "source.json"), cleaned)
+    cleaned = read_record(layout.CLEAN_SUMMARY, "sha256", "documents", "bytes", "words")
+    text = text_facts(read_record(layout.RAW / "source.json", "corpus", "files", "asked"), cleaned)
     board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
     board = with_intervals(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
     ranked = {entry.name: metrics[entry.name] for entry in board.models}

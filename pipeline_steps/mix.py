@@ -7,11 +7,13 @@ import pyarrow as pa
 
 from pipeline_steps import settings
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, read_table
+from textmill.base.files import read_record, read_table
 from textmill.repository import layout
 from textmill.scoring.evaluation import SCORED, summary, write_results
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.units import flat_nats, with_nats
+
+NEEDED = ("name", "tokenizer", "tokenizer_fingerprint", "comparison_key", "why_not")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ def main() -> None:
     where = f"params.yaml: mixtures.{key}"
     config = settings.parse(MixtureConfig, entry, where)
     parts = [config.first, config.second]
-    metrics = [read_json(layout.summary(name)) for name in parts]
+    metrics = [read_record(layout.summary(name), *NEEDED) for name in parts]
     _refuse_different_tokenizations(parts, metrics, where)
     weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
     tables = {split: _mixed(parts, split, weight) for split in SCORED}

@@ -1,7 +1,7 @@
 """Stage shard: turn every split into Arrow shards of token ids, with a manifest."""
 
 from pipeline_steps import settings
-from textmill.base.files import read_json, read_table, replacing_folder, write_json
+from textmill.base.files import read_record, read_table, replacing_folder, write_json
 from textmill.repository import layout
 from textmill.scoring.spelling import load_spelling, no_bill
 from textmill.shards.reader import FORMAT, SPLITS
@@ -16,7 +16,7 @@ def main() -> None:
     tokenizer = store.load(vocabulary_folder)
     has_unknown = tokenizer.vocabulary.unknown != "none"
     bill = load_spelling(vocabulary_folder / "spelling").nats if has_unknown else no_bill
-    text_sha256 = read_json(layout.CLEAN_SUMMARY)["sha256"]
+    text_sha256 = read_record(layout.CLEAN_SUMMARY, "sha256")["sha256"]
     with replacing_folder(layout.shards(key)) as folder:
         splits = {}
         for split in SPLITS:

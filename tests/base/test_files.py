@@ -8,6 +8,7 @@ import pytest
 from textmill.base.errors import UserError, nearest
 from textmill.base.files import (
     read_json,
+    read_record,
     read_table,
     replacing,
     replacing_folder,
@@ -67,6 +68,16 @@ def test_damaged_files_are_named(tmp_path):
     (tmp_path / "t.arrow").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"t\.arrow is not a whole Arrow file"):
         read_table(tmp_path / "t.arrow")
+
+
+def test_a_record_of_another_shape_is_named(tmp_path):
+    path = tmp_path / "r.json"
+    for content in ("[]", "null", "{}", '{"kind": 1}'):
+        path.write_text(content)
+        with pytest.raises(UserError, match=r"r\.json is not the record .* size"):
+            read_record(path, "kind", "size")
+    path.write_text('{"kind": 1, "size": 2}')
+    assert read_record(path, "kind", "size") == {"kind": 1, "size": 2}
 
 
 def test_equal_tables_are_equal_bytes_however_they_are_chunked(tmp_path):

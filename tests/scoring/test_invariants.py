@@ -49,7 +49,7 @@ def tokenized(config, documents, folder):
         "train": write_split(documents_table([TRAIN]), "train", tokenizer, bill, folder),
         "test": write_split(documents_table(documents), "test", tokenizer, bill, folder),
     }
-    write_json(folder / "manifest.json", {"format": 1, "splits": entries})
+    write_json(folder / "manifest.json", {"format": 1, "fingerprint": "", "splits": entries})
     return tokenizer, read_split(folder, "train"), read_split(folder, "test")
 
 

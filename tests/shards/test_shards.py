@@ -34,7 +34,9 @@ def documents_table(documents):
 
 def sharded(folder, documents, tokenizer, bill, split="train"):
     entry = write_split(documents_table(documents), split, tokenizer, bill, folder)
-    write_json(folder / "manifest.json", {"format": FORMAT, "splits": {split: entry}})
+    write_json(
+        folder / "manifest.json", {"format": FORMAT, "fingerprint": "", "splits": {split: entry}}
+    )
     return entry
 
 

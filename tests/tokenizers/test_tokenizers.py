@@ -236,3 +236,25 @@ def test_time_machine_figures(test_data):
     characters, _ = from_tokens("".join(lines), scheme="char", reserved=("<unk>",))
     assert len(characters) == 28
     assert characters.counts.sum() == 170580
+
+
+@pytest.mark.parametrize("name", ["subword.model", "vocabulary.arrow", "tokenizer.json"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "flipped"])
+def test_a_damaged_tokenizer_is_refused(name, damage, tmp_path):
+    config = SubwordConfig("subword", 330)
+    store.save(train_subwords(LINES, config), config, tmp_path)
+    path = tmp_path / name
+    data = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    else:
+        middle = len(data) // 2
+        path.write_bytes(
+            data[:middle]
+            + bytes(b ^ 0xFF for b in data[middle : middle + 40])
+            + data[middle + 40 :]
+        )
+    with pytest.raises(UserError):
+        store.load(tmp_path)

@@ -89,6 +89,18 @@ def read_json(path: Path) -> Any:
         ) from None
 
 
+def read_record(path: Path, *needed: str) -> dict[str, Any]:
+    """Read a JSON mapping that holds the `needed` names; anything else is a UserError."""
+    content = read_json(path)
+    missing = [name for name in needed if not isinstance(content, dict) or name not in content]
+    if missing or not isinstance(content, dict):
+        raise UserError(
+            f"{path} is not the record that this version writes (no {', '.join(missing)} in it)",
+            next_step=f"delete {path.parent}, then: dvc repro",
+        )
+    return content
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write an Arrow IPC file as one record batch: equal tables, equal bytes, no copy to read."""
     with (

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json
+from textmill.base.files import read_record
 from textmill.reports.curves import learning_curves
 from textmill.reports.records import from_json
 from textmill.reports.view import Facts, View
@@ -22,7 +22,7 @@ def view(root: Path = Path()) -> View:
     board = from_json(path.read_text(encoding="utf-8"), str(path))
     names = [entry.name for entry in board.models]
     histories = {n: root / layout.history(n) for n in names if (root / layout.history(n)).exists()}
-    metrics = {name: read_json(root / layout.summary(name)) for name in histories}
+    metrics = {name: read_record(root / layout.summary(name), "valid") for name in histories}
     return View(board, learning_curves(histories, metrics), training_facts(root))
 
 

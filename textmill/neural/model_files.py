@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, replacing_folder, write_json
+from textmill.base.files import read_record, replacing_folder, write_json
 from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import Vocabulary
 
@@ -32,8 +32,8 @@ def save_model(
 
 def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dict[str, Tensor]]:
     """Configuration and weights. UserError for another format or another vocabulary."""
-    facts = read_json(folder / "model.json")
-    if facts.get("format") != FORMAT:
+    facts = read_record(folder / "model.json", "format", "vocabulary", "config")
+    if facts["format"] != FORMAT:
         raise UserError(f"{folder} holds no {FORMAT} model", next_step="dvc repro")
     if facts["vocabulary"] != vocabulary.fingerprint:
         raise UserError(

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from textmill.base.files import read_json, write_json
+from textmill.base.files import read_record, write_json
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
@@ -104,7 +104,7 @@ def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spell
 
 def load_spelling(folder: Path) -> Spelling:
     """Read what `Spelling.save` wrote."""
-    about = read_json(folder / "spelling.json")
+    about = read_record(folder / "spelling.json", "kind", "log_outside")
     tokenizer = store.load(folder)
     assert isinstance(tokenizer, CharTokenizer)
     spelling = Spelling(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, read_table, sha256_of
+from textmill.base.files import read_record, read_table, sha256_of
 
 FORMAT = 1
 SPLITS = ("train", "valid", "test")
@@ -42,8 +42,8 @@ class Lines:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder of shards."""
-    manifest: dict[str, Any] = read_json(folder / "manifest.json")
-    if manifest.get("format") != FORMAT:
+    manifest = read_record(folder / "manifest.json", "format", "splits", "fingerprint")
+    if manifest["format"] != FORMAT:
         raise UserError(f"{folder} holds no shards of this version", next_step="dvc repro")
     return manifest
 

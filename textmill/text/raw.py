@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, sha256_of, write_json
+from textmill.base.files import read_record, sha256_of, write_json
 from textmill.text import archive, local
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
@@ -41,7 +41,7 @@ def store(
 
 def read(folder: Path) -> dict[str, bytes]:
     """The files' bytes by name, sorted by name. A missing one is a UserError."""
-    source = read_json(folder / _SOURCE)
+    source = read_record(folder / _SOURCE, "files")
     names = sorted(entry["name"] for entry in source["files"])
     try:
         return {name: (folder / _FILES / name).read_bytes() for name in names}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, write_atomically, write_json
+from textmill.base.files import read_record, write_atomically, write_json
 from textmill.tokenizers import characters, subwords, words
 from textmill.tokenizers.characters import CharConfig, CharTokenizer
 from textmill.tokenizers.subwords import SubwordConfig, SubwordTokenizer
@@ -58,10 +58,16 @@ def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:
 
 def load(folder: Path) -> Tokenizer:
     """Read what `save` wrote. UserError where a file is missing, damaged or another's."""
-    about = read_json(folder / "tokenizer.json")
-    if about.get("format") != FORMAT or about.get("kind") not in (*SCHEMES, "subword"):
+    about = read_record(folder / "tokenizer.json", "format", "kind", "unknown", "fingerprint")
+    if about["format"] != FORMAT or about["kind"] not in (*SCHEMES, "subword"):
         raise UserError(f"{folder} holds no tokenizer of this version", next_step="dvc repro")
-    tokenizer = _load(folder, about)
+    try:
+        tokenizer = _load(folder, about)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UserError(
+            f"the tokenizer in {folder} is damaged ({error})",
+            next_step=f"delete {folder}, then: dvc repro",
+        ) from None
     if tokenizer.vocabulary.fingerprint != about["fingerprint"]:
         raise UserError(
             f"{folder} holds another vocabulary than its tokenizer.json names",

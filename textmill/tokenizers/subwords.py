@@ -27,6 +27,7 @@ SPACE_MARK = "\u2581"
 ESCAPE = "\ue000"
 THREADS = 2
 LONGEST_LINE = 1 << 30
+MOST_PIECES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,11 @@ class SubwordConfig:
     pieces: int = 4000
 
     def __post_init__(self) -> None:
-        if self.pieces < 300:
-            raise ValueError("pieces must be 300 or more (256 bytes and 3 reserved ids among them)")
+        if not 300 <= self.pieces <= MOST_PIECES:
+            raise ValueError(
+                f"pieces must lie between 300 (256 bytes and 3 reserved ids among them) "
+                f"and {MOST_PIECES:,}"
+            )
 
 
 class SubwordTokenizer:
