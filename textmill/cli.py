@@ -49,6 +49,8 @@ def leaderboard(
 ) -> None:
     """Rank every model in bits per byte of the test text, with this machine's training times."""
     view = standings.view()
+    if note := standings.out_of_date(view.board):
+        print(f"textmill: out of date: {note}", file=sys.stderr)
     if html is not None:
         write_atomically(html, render_html(view))
     if as_json:

@@ -5,11 +5,12 @@ from pathlib import Path
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
 from textmill.reports.curves import learning_curves
-from textmill.reports.records import from_json
+from textmill.reports.records import Leaderboard, from_json
 from textmill.reports.view import Facts, View
 from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
-from textmill.repository.stages import read_stages
+from textmill.repository.stages import read_stages, read_yaml
+from textmill.text import local
 
 TRAINING_STAGES = ("ngram", "train")
 
@@ -37,3 +38,25 @@ def training_facts(root: Path = Path()) -> dict[str, Facts]:
         if "seconds" in known:
             found[name] = Facts(training_seconds=known["seconds"], device=known.get("device"))
     return found
+
+
+def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
+    """Why the leaderboard is not what params.yaml asks for, as far as its text goes, or None.
+
+    DVC cannot see that a text of one's own changed after it was pinned, so that is looked up here.
+    """
+    params = read_yaml(root / layout.PARAMS)
+    chosen = params["corpus"]
+    if chosen != board.text.corpus:
+        return f"this is corpus {board.text.corpus}; params.yaml says {chosen}  -> dvc repro"
+    entry = params["corpora"][chosen]
+    if entry.get("path") and not _matches_pin(root / entry["path"], entry["digest"]):
+        return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
+    return None
+
+
+def _matches_pin(path: Path, digest: str) -> bool:
+    try:
+        return local.digest(str(path))[1] == digest
+    except UserError:
+        return False
