@@ -39,7 +39,7 @@ bench: .venv/test.stamp ## Run every benchmark
 	for name in pipeline ngram training intervals threads; do python -m benchmarks.$$name || exit 1; done
 
 clean: ## Remove what make and DVC made in the working tree (not DVC's cache)
-	rm -rf .venv data models scores history metrics reports .textmill build *.egg-info
+	rm -rf .venv data models scores history/*.csv metrics reports .textmill build *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:

@@ -20,9 +20,10 @@ from typing import Any, get_args, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from textmill.base.environment import switch_telemetry_off
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError, as_user_error, nearest
 from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
+from textmill.repository.names import check_names
 from textmill.repository.stages import declared_params, read_stage
 
 _QUOTED = re.compile(r"'([^']+)'")
@@ -30,6 +31,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
     """The nested part of params.yaml that the stage declares in dvc.yaml, and nothing else."""
+    check_names()
     return declared_params(read_stage(stage, key))
 
 
@@ -80,8 +82,8 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
         _record_cost(time.monotonic() - start)
-    except UserError as error:
-        sys.exit(f"textmill: {error}")
+    except (UserError, OSError) as error:
+        sys.exit(f"textmill: {as_user_error(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from textmill.base.environment import switch_telemetry_off
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_atomically
 from textmill.lineage import params, standings
 from textmill.reports.html import render_html
@@ -90,8 +90,8 @@ def main() -> None:
     switch_telemetry_off()
     try:
         app()
-    except UserError as error:
-        print(f"textmill: {error}", file=sys.stderr)
+    except (UserError, OSError) as error:
+        print(f"textmill: {as_user_error(error)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -1,11 +1,12 @@
 """Files are whole or untouched, and the same content is the same bytes."""
 
+import errno
 import json
 
 import pyarrow as pa
 import pytest
 
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError, as_user_error, nearest
 from textmill.base.files import (
     read_json,
     read_record,
@@ -94,3 +95,10 @@ def test_an_error_says_where_what_and_the_next_step():
     assert str(error) == "params.yaml: no such thing\n  -> dvc repro"
     assert nearest("hiden", ["hidden", "layers"]) == '; did you mean "hidden"?'
     assert nearest("zzz", ["hidden", "layers"]) == ""
+
+
+def test_what_the_system_refuses_is_one_message_and_a_bug_stays_a_bug():
+    full = as_user_error(OSError(errno.ENOSPC, "No space left on device", "models/x"))
+    assert str(full).startswith("models/x: No space left on device\n  -> ")
+    with pytest.raises(FileNotFoundError):
+        as_user_error(FileNotFoundError(errno.ENOENT, "No such file", "x"))

@@ -4,8 +4,16 @@ A `UserError` carries what was wrong, where, and what to type next, so that a st
 command can end with one clear message instead of a traceback. Any other exception is a bug.
 """
 
+import errno
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+OUTSIDE = frozenset(
+    getattr(errno, name)
+    for name in ("EACCES", "EDQUOT", "EIO", "EISDIR", "ENAMETOOLONG", "ENOSPC", "EPERM", "EROFS")
+)
+"""Errors of the operating system that speak of the machine and not of a bug."""
 
 
 class UserError(Exception):
@@ -28,3 +36,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean "x"?` for the closest known name, or an empty string."""
     matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f'; did you mean "{matches[0]}"?' if matches else ""
+
+
+def as_user_error(error: UserError | OSError) -> UserError:
+    """What the operating system refused, as one message; any other OSError is a bug, re-raised."""
+    if isinstance(error, UserError):
+        return error
+    if error.errno is None or error.errno not in OUTSIDE:
+        raise error
+    where = os.fspath(error.filename) if error.filename is not None else ""
+    return UserError(
+        os.strerror(error.errno),
+        where=str(where),
+        next_step="make room or give access there, then type the command again",
+    )

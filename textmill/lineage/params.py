@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from textmill.base.errors import UserError, nearest
 from textmill.base.files import write_atomically
 from textmill.repository import layout
-from textmill.repository.stages import read_yaml
+from textmill.repository.stages import lookup, read_yaml
 from textmill.text.local import pin_text
 
 LOCAL = "local"
@@ -18,7 +18,7 @@ LOCAL = "local"
 
 def choose_corpus(name: str, root: Path = Path()) -> None:
     """Make `name` the corpus; UserError with the nearest entry of the catalogue."""
-    known = read_yaml(root / layout.PARAMS)["corpora"]
+    known = lookup(read_yaml(root / layout.PARAMS), "corpora")
     if name not in known:
         raise UserError(
             f'there is no corpus "{name}"{nearest(name, known)}',
@@ -30,6 +30,9 @@ def choose_corpus(name: str, root: Path = Path()) -> None:
 
 def pin(text: str, root: Path = Path()) -> Mapping[str, Any]:
     """Make a text of one's own the corpus: write its path and digest; returns what was written."""
+    if not text.strip():
+        raise UserError("the path is empty", next_step="textmill pin PATH")
+    lookup(read_yaml(root / layout.PARAMS), f"corpora.{LOCAL}")
     pinned = pin_text(text, relative_to=root)
     values = {f"corpora.{LOCAL}.{name}": value for name, value in pinned.items()}
     _edit(root / layout.PARAMS, {"corpus": LOCAL, **values})

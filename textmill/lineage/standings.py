@@ -34,7 +34,10 @@ def training_facts(root: Path = Path()) -> dict[str, Facts]:
         kind, _, name = stage.name.partition("@")
         if kind not in TRAINING_STAGES:
             continue
-        known = facts.read(input_fingerprint(stage, root), root)
+        try:
+            known = facts.read(input_fingerprint(stage, root), root)
+        except UserError:  # declared but not run yet: there is nothing to show
+            continue
         if "seconds" in known:
             found[name] = Facts(training_seconds=known["seconds"], device=known.get("device"))
     return found
@@ -50,7 +53,7 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     if chosen != board.text.corpus:
         return f"this is corpus {board.text.corpus}; params.yaml says {chosen}  -> dvc repro"
     entry = params["corpora"][chosen]
-    if entry.get("path") and not _matches_pin(root / entry["path"], entry["digest"]):
+    if entry.get("path") and not _matches_pin(root / entry["path"], entry.get("digest", "")):
         return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
     return None
 

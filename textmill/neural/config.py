@@ -6,12 +6,15 @@ an option only where small data needs it: regularisation decides there, not size
 imports no torch, so that a step which only reads parameters starts fast.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
+
+MOST_THREADS = 1024
 
 _POSITIVE = (
     "embedding",
@@ -72,6 +75,13 @@ class NetworkConfig:
             _check(getattr(self, name) >= 0, name, "must not be negative", getattr(self, name))
         for name in _DROPOUTS:
             _check(0 <= getattr(self, name) < 1, name, "must lie in [0, 1)", getattr(self, name))
+        for name in ("learning_rate", "weight_decay", "clip"):
+            value = getattr(self, name)
+            _check(math.isfinite(value), name, "must be finite", value)
+        _check(self.seed < 1 << 63, "seed", "must be less than 2**63", self.seed)
+        _check(
+            self.threads <= MOST_THREADS, "threads", f"must be {MOST_THREADS} or less", self.threads
+        )
         _check(self.warmup < self.steps, "warmup", "must be less than steps", self.warmup)
         _check(
             self.evaluate_every <= self.steps,

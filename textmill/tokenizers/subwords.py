@@ -27,7 +27,7 @@ SPACE_MARK = "\u2581"
 ESCAPE = "\ue000"
 THREADS = 2
 LONGEST_LINE = 1 << 30
-MOST_PIECES = 1_000_000
+FEWEST_PIECES, MOST_PIECES = 300, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class SubwordConfig:
     pieces: int = 4000
 
     def __post_init__(self) -> None:
-        if not 300 <= self.pieces <= MOST_PIECES:
+        if not FEWEST_PIECES <= self.pieces <= MOST_PIECES:
             raise ValueError(
-                f"pieces must lie between 300 (256 bytes and 3 reserved ids among them) "
-                f"and {MOST_PIECES:,}"
+                f"pieces must lie between {FEWEST_PIECES} (256 bytes and 3 reserved ids "
+                f"among them) and {MOST_PIECES:,}"
             )
 
 
@@ -129,6 +129,11 @@ def _explained(message: str, pieces: int, *, empty: bool) -> UserError:
     largest = re.search(r"value <= (\d+)", message)
     if largest:
         what = f"the training text cannot give {pieces:,} pieces, at most {int(largest[1]):,}"
+        if int(largest[1]) < FEWEST_PIECES:
+            return UserError(
+                f"{what}, and {FEWEST_PIECES} is the least",
+                next_step="use more text, or remove this tokenizer and its models in params.yaml",
+            )
         return UserError(what, next_step=f"set pieces to {largest[1]} or less in params.yaml")
     if "required_chars" in message or "smaller than required" in message:
         what = f"{pieces:,} pieces are too few to hold every character of the training text"
