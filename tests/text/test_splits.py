@@ -71,7 +71,7 @@ def test_one_document_is_cut_into_contiguous_lines(n: int) -> None:
 
 @STEADY
 @given(
-    st.sets(st.text("abcdefgh/.", min_size=1, max_size=8), min_size=40, max_size=80),
+    st.sets(st.text("abcdefgh/.", min_size=1, max_size=8), min_size=50, max_size=90),
     st.sets(st.text("ijkl", min_size=1, max_size=4), max_size=20),
 )
 def test_adding_files_moves_no_other(names: set[str], more: set[str]) -> None:
@@ -85,6 +85,14 @@ def test_the_hash_gives_each_split_its_share() -> None:
     found = names_by_split(documents(*(f"{i}.txt" for i in range(4000))), SHARES)
     # five standard deviations of a binomial of 4000 tries at 0.2
     assert all(abs(len(found[split]) - 800) < 127 for split in ("valid", "test"))
+
+
+def test_a_few_files_are_each_cut_so_that_no_split_is_empty() -> None:
+    text = "".join(f"line {i}\n" for i in range(10))
+    few = names_by_split(documents(*(f"{i}.txt" for i in range(49)), text=text), SHARES)
+    assert [len(few[split]) for split in ("train", "valid", "test")] == [49, 49, 49]
+    many = names_by_split(documents(*(f"{i}.txt" for i in range(50)), text=text), SHARES)
+    assert sum(len(names) for names in many.values()) == 50
 
 
 def test_several_documents_can_be_cut_by_lines_as_well() -> None:

@@ -69,7 +69,7 @@ class ShareSplits:
 
     `lines` cuts every document into three contiguous pieces, train first. `documents` sends whole
     documents by a hash of their names, so that adding a file moves no other. `auto` is `lines`
-    for a single document and `documents` for several.
+    for fewer than 50 documents and `documents` from there on.
     """
 
     by: Literal["share"]

@@ -86,8 +86,12 @@ def _place(name: str) -> float:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) / 2**48
 
 
+FEWEST_DOCUMENTS = 50
+"""With fewer, a hash of their names would too often leave a split empty."""
+
+
 def _by_lines(documents: Sequence[Document], splits: ShareSplits) -> bool:
-    return splits.unit == "lines" or (splits.unit == "auto" and len(documents) == 1)
+    return splits.unit == "lines" or (splits.unit == "auto" and len(documents) < FEWEST_DOCUMENTS)
 
 
 def _cut(documents: Sequence[Document], splits: ShareSplits) -> Assigned:
