@@ -120,6 +120,20 @@ class Certainty:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """Two ranked models, the better one first: how far apart, and whether chance could do it."""
+
+    first: str
+    second: str
+    difference: float
+    """Bits per byte that `second` needs more than `first`."""
+    p: float
+    """Of a paired permutation test, two-sided."""
+    p_adjusted: float
+    """The same, adjusted by Holm for all pairs of the leaderboard."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leaderboard:
     """Every declared model: ranked under one comparison key, or listed with the reason."""
 
@@ -129,6 +143,8 @@ class Leaderboard:
     unranked: tuple[Unranked, ...]
     tokenizations: tuple[Tokenization, ...]
     certainty: Certainty | None
+    pairs: tuple[Pair, ...] = ()
+    """Every two ranked models in the order of their ranks; empty where the text is too short."""
 
 
 def to_json(board: Leaderboard) -> str:
