@@ -1,0 +1,103 @@
+"""dvc.lock as records: what every stage read and wrote when it last ran, with its hashes.
+
+DVC rewrites the file in place while stages run, so a reader may meet half of it: reading is tried
+again before half a file is called damaged.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textmill.base.errors import UserError
+from textmill.repository import layout
+from textmill.repository.stages import Stage, declared_params, read_yaml
+
+LOCK = Path("dvc.lock")
+TRIES = 5
+PAUSE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFile:
+    """A file or folder as DVC recorded it; a folder's md5 ends in `.dir`."""
+
+    path: str
+    md5: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LockedStage:
+    """A stage's last run. params: dotted name -> value in params.yaml."""
+
+    name: str
+    command: str
+    params: Mapping[str, Any]
+    deps: Mapping[str, LockedFile]
+    outs: Mapping[str, LockedFile]
+
+
+def read_lock(root: Path = Path()) -> dict[str, LockedStage]:
+    """Every stage that has run, by name; none where there is no dvc.lock yet."""
+    path = root / LOCK
+    if not path.exists():
+        return {}
+    for left in reversed(range(TRIES)):
+        try:
+            stages = read_yaml(path)["stages"]
+            return {name: _stage(name, entry) for name, entry in stages.items()}
+        except (UserError, KeyError, TypeError, AttributeError):
+            if not left:
+                break
+            time.sleep(PAUSE)
+    raise UserError(f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, or: dvc repro")
+
+
+def stale(stages: list[Stage], locked: Mapping[str, LockedStage], root: Path = Path()) -> list[str]:
+    """Names of stages whose last run is not of today's parameters or of its inputs' last run.
+
+    Only records are compared, nothing is hashed: a change of code or of a file by hand is seen by
+    `dvc status`, not here.
+    """
+    written = {path: file.md5 for one in locked.values() for path, file in one.outs.items()}
+    return [
+        stage.name
+        for stage in stages
+        if stage.name not in locked or _differs(stage, locked[stage.name], written, root)
+    ]
+
+
+def _differs(stage: Stage, last: LockedStage, written: Mapping[str, str], root: Path) -> bool:
+    if set(stage.deps) != set(last.deps):
+        return True
+    if _flat(declared_params(stage, root), stage.params) != dict(last.params):
+        return True
+    return any(written.get(path, file.md5) != file.md5 for path, file in last.deps.items())
+
+
+def _flat(nested: Mapping[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for path in paths:
+        value: Any = nested
+        for part in path.split("."):
+            value = value[part]
+        found[path] = value
+    return found
+
+
+def _stage(name: str, entry: Mapping[str, Any]) -> LockedStage:
+    return LockedStage(
+        name=name,
+        command=entry["cmd"],
+        params=(entry.get("params") or {}).get(str(layout.PARAMS), {}),
+        deps=_files(entry.get("deps")),
+        outs=_files(entry.get("outs")),
+    )
+
+
+def _files(entries: list[Mapping[str, Any]] | None) -> dict[str, LockedFile]:
+    return {
+        one["path"]: LockedFile(one["path"], one["md5"], int(one["size"])) for one in entries or []
+    }
