@@ -1,6 +1,7 @@
 # textmill: `make run` for everything at once, `make help` for the rest.
 include textmill/telemetry.env
 export DO_NOT_TRACK DVC_NO_ANALYTICS MLFLOW_DISABLE_TELEMETRY PREFECT_SERVER_ANALYTICS_ENABLED
+export OWN_TEXT := $(value TEXT)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 
@@ -14,8 +15,10 @@ help: ## Show this list
 	@echo "  make run TEXT=my/text.txt      your own file, folder or glob"
 
 run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
-	$(if $(TEXT),textmill pin "$(TEXT)")
+	$(if $(and $(TEXT),$(CORPUS)),$(error TEXT= makes your text the corpus: leave CORPUS= out))
+	$(if $(TEXT),textmill pin "$$OWN_TEXT")
 	$(if $(CORPUS),textmill use "$(CORPUS)")
+	@textmill check
 	dvc repro
 	@textmill leaderboard --next
 

@@ -13,7 +13,7 @@ def main() -> None:
     chosen = settings.load("clean")
     name = chosen["corpus"]
     corpus = settings.parse(Corpus, chosen["corpora"][name], where=f"params.yaml: corpora.{name}")
-    cleaned = clean_corpus(read(layout.RAW), corpus)
+    cleaned = clean_corpus(read(layout.RAW), corpus, name)
     with replacing_folder(layout.CLEAN) as folder:
         for split in SPLITS:
             write_table(folder / layout.clean_split(split).name, cleaned.table(split))

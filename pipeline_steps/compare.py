@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline_steps import settings
 from textmill.base.files import read_record, read_table, write_atomically
-from textmill.reports.certainty import with_intervals
+from textmill.reports.certainty import with_certainty
 from textmill.reports.curves import learning_curves
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import Declared, build, declared_models, text_facts
@@ -56,7 +56,7 @@ def forget_undeclared(declared: Declared) -> None:
 
 
 def standings(declared: Declared) -> View:
-    """The ranking with its intervals and learning curves, from the files of the models."""
+    """The ranking, how certain it is, and learning curves, from the files of the models."""
     metrics = {
         name: read_record(layout.summary(name), "tokenizer_fingerprint", *SPLITS)
         for name, _ in declared
@@ -65,7 +65,7 @@ def standings(declared: Declared) -> View:
     cleaned = read_record(layout.CLEAN_SUMMARY, "sha256", "documents", "bytes", "words")
     text = text_facts(read_record(layout.RAW / "source.json", "corpus", "files", "asked"), cleaned)
     board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
-    board = with_intervals(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
+    board = with_certainty(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
     ranked = {entry.name: metrics[entry.name] for entry in board.models}
     histories = {name: layout.history(name) for name in ranked if layout.history(name).exists()}
     return View(board, learning_curves(histories, ranked))

@@ -69,7 +69,7 @@ def scratch() -> Path:
     return layout.SCRATCH / fingerprint()
 
 
-def record(**found: float | str) -> None:
+def record(**found: Any) -> None:
     """Keep volatile facts of this run (its device, say) beside DVC's outputs."""
     facts.record(fingerprint(), found)
 
@@ -93,11 +93,17 @@ def _stage_name() -> str:
 
 
 def _record_cost(seconds: float) -> None:
-    """Seconds and peak memory of this run, beside DVC's outputs."""
+    """Seconds, peak memory, libraries and commit of this run, beside DVC's outputs."""
     unit = 1024 if sys.platform == "linux" else 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     stage = " ".join([_stage_name(), *sys.argv[1:]])
-    record(stage=stage, seconds=round(seconds, 3), peak_memory_bytes=peak)
+    record(
+        stage=stage,
+        seconds=round(seconds, 3),
+        peak_memory_bytes=peak,
+        versions=facts.versions(),
+        **facts.commit(),
+    )
 
 
 def _dataclasses_in(annotation: Any) -> Iterator[Any]:

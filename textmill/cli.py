@@ -5,12 +5,14 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong use.
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from pipeline_steps.check import check as check_params
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_atomically
@@ -18,6 +20,7 @@ from textmill.lineage import params, standings
 from textmill.reports.html import render_html
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
+from textmill.repository.layout import find_root
 
 app = typer.Typer(
     help="Language models that can be compared: raw text in, a leaderboard out.",
@@ -27,12 +30,29 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"textmill {version('textmill')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+    ] = False,
+) -> None:
+    """Language models that can be compared: raw text in, a leaderboard out."""
+
+
 PIPED_WIDTH = 120
 """Columns where no terminal says how many it has."""
 
-NEXT = """\
+NEXT = """
 What next (first: . .venv/bin/activate):
-  open reports/leaderboard.html         the same with pictures and explanations
+  reports/leaderboard.html              the same with pictures and explanations, for a browser
   change a line of params.yaml, then    dvc repro           only what depends on it runs again
   make run TEXT=path/to/text.txt        the same on a text of your own
   make run CORPUS=time_machine          another corpus of params.yaml
@@ -48,9 +68,10 @@ def leaderboard(
     show_next: Annotated[bool, typer.Option("--next", help="Also print what to try next.")] = False,
 ) -> None:
     """Rank every model in bits per byte of the test text, with this machine's training times."""
-    view = standings.view()
-    if note := standings.out_of_date(view.board):
-        print(f"textmill: out of date: {note}", file=sys.stderr)
+    root = find_root()
+    view = standings.view(root)
+    if note := standings.out_of_date(view.board, root):
+        print(f"textmill: not up to date: {note}", file=sys.stderr)
     if html is not None:
         write_atomically(html, render_html(view))
     if as_json:
@@ -67,8 +88,15 @@ def leaderboard(
 @app.command(epilog="Example: textmill use time_machine")
 def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in params.yaml.")]) -> None:
     """Choose a corpus of params.yaml; then: dvc repro."""
-    params.choose_corpus(corpus)
+    params.choose_corpus(corpus, find_root())
     print(f"params.yaml: corpus is {corpus}")
+
+
+@app.command(epilog="Example: textmill check && dvc repro")
+def check() -> None:
+    """Read params.yaml as the stages will and name the first mistake; runs nothing."""
+    counts = check_params(find_root())
+    print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))
 
 
 @app.command(epilog="Example: textmill pin essays/  (then: dvc repro)")
@@ -77,7 +105,7 @@ def pin(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was pinned as JSON.")] = False,
 ) -> None:
     """Make a text of your own the corpus: write its path and digest into params.yaml."""
-    pinned = params.pin(text)
+    pinned = params.pin(text, find_root())
     if as_json:
         print(json.dumps(pinned, indent=2))
         return

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -43,7 +44,7 @@ def test_page_with_times_goes_where_asked(finished, tmp_path):
 
 def test_every_command_has_help_with_an_example(finished):
     listed = textmill(finished, "--help")
-    for command in ("leaderboard", "use", "pin"):
+    for command in ("leaderboard", "use", "pin", "check"):
         assert command in listed
         assert "Example: textmill " + command in textmill(finished, command, "--help")
 
@@ -56,3 +57,29 @@ def test_wrong_use_is_exit_code_two(finished, arguments):
         "sh", "-c", f"python -m textmill.cli {' '.join(arguments)} >/dev/null 2>&1; echo $?"
     )
     assert code.strip() == "2"
+
+
+def test_a_leaderboard_of_a_half_finished_run_says_so(repository):
+    assert "not up to date" not in textmill(repository, "leaderboard")
+    repository.edit("order: 4", "order: 5")
+    note = "not up to date: not run since something changed: ngram@kn4_char"
+    assert note in textmill(repository, "leaderboard")
+    repository.run("dvc", "repro", "evaluate_ngram@kn4_char")
+    assert "not run since something changed: compare" in textmill(repository, "leaderboard")
+    repository.run("dvc", "repro")
+    assert "not up to date" not in textmill(repository, "leaderboard")
+
+
+def test_a_sub_folder_is_as_good_as_the_root(finished):
+    shown = finished.run("sh", "-c", "cd data/clean && python -m textmill.cli leaderboard")
+    assert shown == textmill(finished, "leaderboard")
+
+
+def test_facts_name_versions_and_the_commit(finished):
+    head = finished.run("git", "rev-list", "--max-parents=0", "HEAD").strip()
+    facts = [json.loads(p.read_text()) for p in (finished.path / ".textmill/facts").glob("*.json")]
+    assert {one["stage"] for one in facts} >= {"clean", "train lstm_subword", "compare"}
+    for one in facts:
+        assert one["commit"] == head
+        assert one["dirty"] is False
+        assert one["versions"]["numpy"] == numpy.__version__

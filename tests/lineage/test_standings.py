@@ -16,13 +16,14 @@ corpora:
 def board():
     def of(corpus):
         text = type("Text", (), {"corpus": corpus})()
-        return type("Board", (), {"text": text})()
+        return type("Board", (), {"text": text, "models": ()})()
 
     return of
 
 
 def test_a_leaderboard_of_another_corpus_or_a_changed_text_says_so(board, tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
     (tmp_path / "text.txt").write_text("one\n")
     params.pin(str(tmp_path / "text.txt"), tmp_path)
     assert standings.out_of_date(board("local"), tmp_path) is None
@@ -35,3 +36,22 @@ def test_a_leaderboard_of_another_corpus_or_a_changed_text_says_so(board, tmp_pa
     assert "textmill pin" in standings.out_of_date(board("local"), tmp_path)
     params.choose_corpus("other", tmp_path)
     assert standings.out_of_date(board("other"), tmp_path) is None
+
+
+def test_a_stage_that_has_not_run_since_a_change_says_so(board, tmp_path):
+    (tmp_path / "params.yaml").write_text("corpus: other\ncorpora: {other: {sources: [x]}}\n")
+    (tmp_path / "dvc.yaml").write_text("stages: {clean: {cmd: x, params: [corpus]}}\n")
+    note = standings.out_of_date(board("other"), tmp_path)
+    assert note == "not run since something changed: clean  -> dvc repro"
+
+
+def test_scores_newer_than_the_ranking_say_so(board, tmp_path):
+    (tmp_path / "params.yaml").write_text("corpus: other\ncorpora: {other: {sources: [x]}}\n")
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    (tmp_path / "scores/kn").mkdir(parents=True)
+    (tmp_path / "scores/kn/summary.json").write_text('{"test": {"bits_per_byte": 1.5}}')
+    ranked = board("other")
+    ranked.models = (type("Entry", (), {"name": "kn", "bits_per_byte": 1.5})(),)
+    assert standings.out_of_date(ranked, tmp_path) is None
+    ranked.models[0].bits_per_byte = 1.6
+    assert "scored anew since this ranking: kn" in standings.out_of_date(ranked, tmp_path)

@@ -52,7 +52,9 @@ def read_lock(root: Path = Path()) -> dict[str, LockedStage]:
             if not left:
                 break
             time.sleep(PAUSE)
-    raise UserError(f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, or: dvc repro")
+    raise UserError(
+        f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, or: dvc repro"
+    )
 
 
 def stale(stages: list[Stage], locked: Mapping[str, LockedStage], root: Path = Path()) -> list[str]:

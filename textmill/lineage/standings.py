@@ -4,6 +4,7 @@ from pathlib import Path
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
+from textmill.lineage.lock import read_lock, stale
 from textmill.reports.curves import learning_curves
 from textmill.reports.records import Leaderboard, from_json
 from textmill.reports.view import Facts, View
@@ -13,6 +14,8 @@ from textmill.repository.stages import read_stages, read_yaml
 from textmill.text import local
 
 TRAINING_STAGES = ("ngram", "train")
+NAMED = 4
+"""So many stages or models are named in a message; the rest is counted."""
 
 
 def view(root: Path = Path()) -> View:
@@ -44,9 +47,11 @@ def training_facts(root: Path = Path()) -> dict[str, Facts]:
 
 
 def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
-    """Why the leaderboard is not what params.yaml asks for, as far as its text goes, or None.
+    """Why the leaderboard is not what params.yaml asks for, with the way out, or None.
 
-    DVC cannot see that a text of one's own changed after it was pinned, so that is looked up here.
+    From records alone: another corpus, a text of one's own that changed after it was pinned (which
+    DVC cannot see), a stage not run since its parameters or inputs changed, scores newer than the
+    ranking. Changed code is left to `dvc status`, which hashes it.
     """
     params = read_yaml(root / layout.PARAMS)
     chosen = params["corpus"]
@@ -55,7 +60,27 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     entry = params["corpora"][chosen]
     if entry.get("path") and not _matches_pin(root / entry["path"], entry.get("digest", "")):
         return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
+    if behind := stale(list(read_stages(root)), read_lock(root), root):
+        return f"not run since something changed: {_some(behind)}  -> dvc repro"
+    if newer := _newer_scores(board, root):
+        return f"scored anew since this ranking: {_some(newer)}  -> dvc repro"
     return None
+
+
+def _newer_scores(board: Leaderboard, root: Path) -> list[str]:
+    """Models whose scores are not those that were ranked."""
+    return [
+        entry.name
+        for entry in board.models
+        if (root / layout.summary(entry.name)).exists()
+        and read_record(root / layout.summary(entry.name), "test")["test"]["bits_per_byte"]
+        != entry.bits_per_byte
+    ]
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _matches_pin(path: Path, digest: str) -> bool:

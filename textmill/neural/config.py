@@ -43,7 +43,8 @@ class NetworkConfig:
     bptt, batch: tokens and columns of a chunk; state is carried over, gradients are not.
     learning_rate: the peak, after `warmup` steps; a cosine leads from there to 2 % at `steps`.
     weight_decay: of matrices, decoupled (AdamW). clip: largest norm of the gradient.
-    evaluate_every: steps between looks at the validation split.
+    evaluate_every: steps between looks at the validation split; a text that is read through in
+        fewer is looked at after every reading.
     patience: looks without a new best before training stops; 0: never stops early.
     precision: of the matrix products in training; evaluation is always float32.
     """

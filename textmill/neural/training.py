@@ -61,9 +61,11 @@ def train(
         progress.resume(run.columns.tokens_until(run.step))
         while not run.finished:
             loss, targets = run.take_step()
-            progress.advance(targets, loss=loss, perplexity=math.exp(min(loss, 700.0)))
-            due = run.step % config.evaluate_every == 0 or run.step == config.steps
-            if due:
+            facts = {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
+            if run.looks:
+                facts["valid_loss"] = run.looks[-1].valid_loss
+            progress.advance(targets, **facts)
+            if run.is_time_to_look:
                 run.look()
             if run.step % checkpoint_every == 0 or run.finished:
                 run.save()
@@ -101,6 +103,16 @@ class Training:
         self.looks: list[Look] = []
         self.best: Look | None = None
         self.best_weights: dict[str, Tensor] = {}
+
+    @property
+    def is_time_to_look(self) -> bool:
+        """Every `evaluate_every` steps, but at least once an epoch, and at the end.
+
+        A small text is read many times between two looks that are meant for a large one, and
+        patience would stop the run long after it began to memorise.
+        """
+        every = min(self.config.evaluate_every, self.columns.chunks)
+        return self.step % every == 0 or self.step == self.config.steps
 
     @property
     def finished(self) -> bool:

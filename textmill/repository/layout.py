@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from textmill.base.errors import UserError
+
 PARAMS = Path("params.yaml")
 GRAPH = Path("dvc.yaml")
 DOWNLOADS = Path("downloads")
@@ -15,6 +17,18 @@ LEADERBOARD = REPORTS / "leaderboard.json"
 PRIVATE = Path(".textmill")
 FACTS = PRIVATE / "facts"
 SCRATCH = PRIVATE / "scratch"
+
+
+def find_root() -> Path:
+    """The repository that the working folder lies in; the empty path where it is its root."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PARAMS).is_file() and (folder / GRAPH).is_file():
+            return Path() if folder == here else folder
+    raise UserError(
+        f"neither {here} nor a folder above it holds {PARAMS} and {GRAPH}",
+        next_step="go to a clone of textmill, then type the command again",
+    )
 
 
 def clean_split(split: str) -> Path:

@@ -1,0 +1,68 @@
+"""Read the whole of params.yaml as the stages will, and name the first mistake. Runs nothing.
+
+DVC fills in dvc.yaml before any step starts, so a group that is missing or an entry without its
+tokenizer would otherwise end in DVC's words about a template; and a mistake in the last model
+would be met after the first ones were trained.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pipeline_steps import settings
+from pipeline_steps.mix import MixtureConfig
+from textmill.base.errors import UserError, nearest
+from textmill.neural.config import NetworkConfig
+from textmill.ngram.config import NgramConfig
+from textmill.reports.leaderboard import declared_models
+from textmill.repository import layout
+from textmill.repository.names import check_names
+from textmill.repository.stages import lookup, read_yaml
+from textmill.text.catalogue import Corpus
+from textmill.tokenizers.store import TokenizerConfig
+
+GROUPS: Mapping[str, Any] = {
+    "tokenizers": Annotated[TokenizerConfig, Field(discriminator="kind")],
+    "ngrams": NgramConfig,
+    "networks": NetworkConfig,
+    "mixtures": MixtureConfig,
+}
+KNOWN = ("corpus", "corpora", *GROUPS)
+
+
+def check(root: Path = Path()) -> dict[str, int]:
+    """How many entries each group has; UserError for the first mistake."""
+    params = read_yaml(root / layout.PARAMS)
+    for name in params:
+        if name not in KNOWN:
+            raise UserError(
+                f'unknown name "{name}"{nearest(str(name), KNOWN)}',
+                where=str(layout.PARAMS),
+                next_step=f"known: {', '.join(KNOWN)}",
+            )
+    for name in KNOWN:
+        lookup(params, name)
+    _check_entries(params, "corpora", Corpus)
+    lookup(params, f"corpora.{params['corpus']}")
+    for group, config in GROUPS.items():
+        _check_entries(params, group, config)
+    check_names(root)
+    models = [group for group in GROUPS if group != "tokenizers"]
+    declared_models({group: params[group] for group in models})
+    return {group: len(params[group]) for group in GROUPS}
+
+
+def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> None:
+    if not isinstance(params[group], Mapping):
+        raise UserError(
+            f"it must map names to entries, not be {params[group]!r}",
+            where=f"{layout.PARAMS}: {group}",
+            next_step=f"for none of them write: {group}: {{}}",
+        )
+    for name, entry in params[group].items():
+        where = f"{layout.PARAMS}: {group}.{name}"
+        if not isinstance(entry, Mapping):
+            raise UserError(f"it must map names to values, not be {entry!r}", where=where)
+        settings.parse(config, entry, where)

@@ -1,0 +1,62 @@
+"""params.yaml is read as a whole before anything runs."""
+
+import pytest
+
+from pipeline_steps.check import check
+from textmill.base.errors import UserError
+
+
+@pytest.fixture
+def params(root, tmp_path):
+    """The checkout's own params.yaml, to damage."""
+    path = tmp_path / "params.yaml"
+    path.write_text((root / "params.yaml").read_text())
+    return path
+
+
+def test_the_default_parameters_are_sound(params):
+    assert check(params.parent) == {"tokenizers": 3, "ngrams": 6, "networks": 3, "mixtures": 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\nngrams:", "\nngram:", 'unknown name "ngram"; did you mean "ngrams"?'),
+        ("\ncorpus: sotu", "\ncorpus: stou", 'there is no "stou" in corpora; did you mean "sotu"?'),
+        (
+            "    tokenizer: char\n    method: uniform",
+            "    method: uniform",
+            'ngrams.uniform_char: "tokenizer" is missing',
+        ),
+        (
+            "\nmixtures:\n",
+            "\nmixtures:\n  kn9_char: {first: kn5_word, second: lstm_word}\n",
+            '"kn9_char" is declared twice, in ngrams and in mixtures',
+        ),
+        ("    order: 9", "    ordre: 9", 'unknown key "ordre"; did you mean "order"?'),
+        (
+            "    kind: char\n",
+            "    kind: chra\n",
+            "tokenizers.char: \"kind\" is 'chra', not one of word, char, subword",
+        ),
+        (
+            "    tokenizer: char\n    method: k",
+            "    tokenizer: chr\n    method: k",
+            "names no entry",
+        ),
+    ],
+)
+def test_the_first_mistake_is_named(params, old, new, message):
+    text = params.read_text()
+    assert text.count(old) == 1
+    params.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        check(params.parent)
+    assert message in str(caught.value)
+
+
+def test_a_group_without_entries_is_said_to_need_braces(params):
+    text = params.read_text()
+    params.write_text(text[: text.index("\nmixtures:")] + "\nmixtures:\n")
+    with pytest.raises(UserError, match=r"mixtures: \{\}"):
+        check(params.parent)
