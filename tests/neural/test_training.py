@@ -85,10 +85,31 @@ def test_valid_loss_of_the_best_step_is_kept_and_the_model_is_that_of_it(
     losses = [float(row["valid_loss"]) for row in _history(folder)]
     facts = json.loads((folder / "model.json").read_text())
     assert len(losses) == losses.index(min(losses)) + 1 + 3 < 6
-    assert facts["best_step"] == 10 * (losses.index(min(losses)) + 1)
+    # An epoch is 7 chunks (96 tokens in 3 columns, 5 rows at once), less than evaluate_every.
+    assert facts["best_step"] == 7 * (losses.index(min(losses)) + 1)
     assert facts["valid_loss"] == min(losses)
     model = load(folder, vocabulary, threads=1, device="cpu")
     assert token_nats(model, other).sum() / len(other.tokens) == min(losses)
+
+
+@pytest.mark.parametrize(
+    ("changes", "looks"),
+    [
+        ({"patience": 0, "evaluate_every": 10}, [10, 20, 24]),
+        ({"patience": 1, "evaluate_every": 10}, [7, 14, 21, 24]),
+        ({"patience": 1, "evaluate_every": 4}, [4, 8, 12, 16, 20, 24]),
+        ({"patience": 1, "evaluate_every": 20, "warmup": 9}, [9, 18, 24]),
+    ],
+)
+def test_with_patience_a_small_text_is_looked_at_every_epoch(
+    make_run: Run, changes: dict[str, int], looks: list[int]
+) -> None:
+    run = make_run(steps=24, **changes)
+    due = []
+    for run.step in range(1, 25):
+        if run.is_time_to_look:
+            due.append(run.step)
+    assert due == looks
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step(make_run: Run) -> None:

@@ -43,9 +43,9 @@ class NetworkConfig:
     bptt, batch: tokens and columns of a chunk; state is carried over, gradients are not.
     learning_rate: the peak, after `warmup` steps; a cosine leads from there to 2 % at `steps`.
     weight_decay: of matrices, decoupled (AdamW). clip: largest norm of the gradient.
-    evaluate_every: steps between looks at the validation split; a text that is read through in
-        fewer is looked at after every reading.
-    patience: looks without a new best before training stops; 0: never stops early.
+    evaluate_every: steps between looks at the validation split.
+    patience: looks without a new best before training stops; 0: never stops early. With patience
+        a text that is read through in fewer steps than `evaluate_every` is looked at every epoch.
     precision: of the matrix products in training; evaluation is always float32.
     """
 

@@ -106,13 +106,16 @@ class Training:
 
     @property
     def is_time_to_look(self) -> bool:
-        """Every `evaluate_every` steps, but at least once an epoch, and at the end.
+        """Every `evaluate_every` steps, and at the end; with `patience` at least once an epoch.
 
         A small text is read many times between two looks that are meant for a large one, and
-        patience would stop the run long after it began to memorise.
+        patience would stop the run long after it began to memorise. (The warm-up is waited for.)
         """
-        every = min(self.config.evaluate_every, self.columns.chunks)
-        return self.step % every == 0 or self.step == self.config.steps
+        config = self.config
+        every = config.evaluate_every
+        if config.patience:
+            every = min(every, max(self.columns.chunks, config.warmup))
+        return self.step % every == 0 or self.step == config.steps
 
     @property
     def finished(self) -> bool:
