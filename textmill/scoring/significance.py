@@ -91,14 +91,14 @@ def cut(
     lines = len(doc_L)
     if not len(bytes_L) == len(nats_LM) == lines:
         raise ValueError(f"{lines} lines, {len(bytes_L)} byte counts, {len(nats_LM)} scores")
-    first_lines = np.flatnonzero(np.diff(doc_L, prepend=doc_L[:1] - 1))
-    if len(first_lines) >= plan.least_pieces:
+    starts = first_lines(doc_L)
+    if len(starts) >= plan.least_pieces:
         return Pieces(
             unit="document",
-            drawn=len(first_lines),
+            drawn=len(starts),
             lines=None,
-            nats_PM=np.add.reduceat(nats_LM, first_lines, axis=0),
-            bytes_P=np.add.reduceat(bytes_L.astype(np.float64), first_lines),
+            nats_PM=np.add.reduceat(nats_LM, starts, axis=0),
+            bytes_P=np.add.reduceat(bytes_L.astype(np.float64), starts),
         )
     if lines < plan.least_pieces:
         return None
@@ -110,6 +110,11 @@ def cut(
         nats_PM=_sums_of_runs(nats_LM, length),
         bytes_P=_sums_of_runs(bytes_L.astype(np.float64)[:, None], length)[:, 0],
     )
+
+
+def first_lines(doc_L: Integers) -> NDArray[np.int64]:
+    """The first line of each document."""
+    return np.flatnonzero(np.diff(doc_L, prepend=doc_L[:1] - 1))
 
 
 def _sums_of_runs(values_LM: Floats, length: int) -> Floats:
