@@ -37,7 +37,8 @@ def modified_discounts(order: int, n: np.ndarray) -> np.ndarray:
         at = outside[0]
         trouble = f"the discount of count {at + 1} is {discounts[at]:.4g}, outside 0 to {at + 1}"
     _log.warning(
-        "order %d: %s (n-grams of count 1 to 4: %s); taking discounts %s for this order alone",
+        "order %d: %s (n-grams of count 1 to 4: %s); this order alone takes the discounts %s, "
+        "as is usual for characters and for small texts",
         order,
         trouble,
         ", ".join(map(str, n)),
