@@ -30,7 +30,7 @@ def test_a_missing_count_of_4_is_no_trouble(caplog):
 def test_the_fallback_names_order_count_and_value(n, named, caplog):
     assert modified_discounts(3, np.array(n)).tolist() == list(FALLBACK)
     assert named in caplog.text
-    assert "0.5, 1.0, 1.5 for this order alone" in caplog.text
+    assert "this order alone takes the discounts 0.5, 1.0, 1.5" in caplog.text
 
 
 def test_on_characters_only_failing_orders_fall_back(train, caplog):
