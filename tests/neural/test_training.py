@@ -204,3 +204,15 @@ def test_history_numbers_read_back_exactly() -> None:
     text = as_csv([look])
     row = next(csv.DictReader(text.splitlines()))
     assert Look(int(row["step"]), int(row["tokens"]), *map(float, list(row.values())[2:])) == look
+
+
+def test_a_network_larger_than_memory_is_named(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure
+) -> None:
+    config = make_config(embedding=1 << 44)
+    with pytest.raises(UserError, match=r"not enough memory.*\n.*lower embedding"):
+        train(
+            lines, lines, make_vocabulary(SIZE), config,
+            folder=tmp_path / "model", scratch=tmp_path / "scratch",
+        )  # fmt: skip
+    assert not (tmp_path / "model").exists()

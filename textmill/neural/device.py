@@ -7,6 +7,8 @@ back to float32 with a warning, found by one tiny trial.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -16,6 +18,9 @@ from textmill.base.errors import UserError
 from textmill.neural.config import Device, Precision
 
 _log = logging.getLogger(__name__)
+
+_NO_MEMORY = ("allocate memory", "Storage size calculation overflowed")
+"""How torch says on a CPU that there is not enough memory; it has no exception of its own."""
 
 
 def prepare(device: Device, threads: int) -> torch.device:
@@ -52,3 +57,19 @@ def _bfloat16_works(device: torch.device) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+@contextmanager
+def within_memory() -> Iterator[None]:
+    """A network or a chunk that does not fit into memory is a UserError."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        is_memory = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        if not is_memory and not any(words in str(error) for words in _NO_MEMORY):
+            raise
+        raise UserError(
+            f"not enough memory: {str(error).splitlines()[0]}",
+            where="training",
+            next_step="lower embedding, hidden, layers, batch or bptt in params.yaml",
+        ) from None

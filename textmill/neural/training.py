@@ -24,7 +24,7 @@ from textmill.base.progress import Progress
 from textmill.neural.checkpoint import load_checkpoint, save_checkpoint
 from textmill.neural.columns import PADDING, Columns
 from textmill.neural.config import NetworkConfig
-from textmill.neural.device import prepare, usable_precision
+from textmill.neural.device import prepare, usable_precision, within_memory
 from textmill.neural.dropout import step_generator
 from textmill.neural.history import Look, Tally, as_csv
 from textmill.neural.lstm import LstmNetwork, State, count_parameters
@@ -50,12 +50,20 @@ def train(
     """Train and write the best network to `folder`, which arrives whole.
 
     scratch: keeps the checkpoint and the growing history; a run that finds one goes on from it.
-    Raises UserError for a non-finite loss (naming the step), an empty split, a foreign checkpoint.
+    Raises UserError for a non-finite loss (naming the step), an empty split, a foreign checkpoint,
+    a network that does not fit into memory.
     """
     if not len(lines_valid.tokens):
         raise UserError("the validation split holds no tokens", next_step="dvc repro")
-    run = Training(lines_train, lines_valid, vocabulary, config, scratch)
-    run.resume()
+    with within_memory():
+        run = Training(lines_train, lines_valid, vocabulary, config, scratch)
+        run.resume()
+        _run(run, checkpoint_every)
+    run.write_model(folder)
+
+
+def _run(run: "Training", checkpoint_every: int) -> None:
+    config = run.config
     total = run.columns.tokens_until(config.steps)
     with Progress(total, "tokens", "training") as progress:
         progress.resume(run.columns.tokens_until(run.step))
@@ -69,7 +77,6 @@ def train(
                 run.look()
             if run.step % checkpoint_every == 0 or run.finished:
                 run.save()
-    run.write_model(folder)
 
 
 class Training:
