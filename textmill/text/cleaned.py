@@ -12,11 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from textmill.base.errors import UserError
 from textmill.base.progress import Progress
 from textmill.text.catalogue import SPLITS, Corpus
 from textmill.text.clean import clean
 from textmill.text.documents import Document, read_documents
-from textmill.text.splits import Assigned, assign, reasons_to_drop
+from textmill.text.shares import Assigned
+from textmill.text.splits import assign, reasons_to_drop
 
 _BLANK_LINE = re.compile(r"^\n", re.MULTILINE)
 _SCHEMA = pa.schema([("doc_id", pa.string()), ("text", pa.large_string()), ("n_bytes", pa.int64())])
@@ -47,23 +49,37 @@ class CleanedCorpus:
         return {**by_name, "waterfall": self.waterfall}
 
 
-def clean_corpus(files: dict[str, bytes], corpus: Corpus) -> CleanedCorpus:
+def clean_corpus(files: dict[str, bytes], corpus: Corpus, name: str) -> CleanedCorpus:
     """From raw files (name -> bytes) to cleaned splits. Raises UserError for bad text or splits.
 
     The bytes that the rules began with are the bytes of the files, and those that they left are
-    the bytes of the splits; anything else is a bug (AssertionError).
+    the bytes of the splits; anything else is a bug (AssertionError). name: the corpus's entry.
     """
     total = sum(len(data) for data in files.values())
     documents = read_documents(files, corpus.documents)
-    reasons = reasons_to_drop(sorted(files), corpus.splits)
-    kept, waterfall = clean(
-        _watched(documents), corpus.cleaning, lambda document: reasons.get(document.file)
-    )
-    splits = assign(kept, corpus.splits)
+    reasons = reasons_to_drop(sorted(files), corpus.splits, name)
+
+    def drop(document: Document) -> str | None:
+        return reasons.get(document.file)
+
+    kept, waterfall = clean(_watched(documents), corpus.cleaning, drop)
+    if not kept:
+        plain_helps = bool(clean(documents, "plain", drop)[0])
+        raise _nothing_left(name, corpus, total, plain_helps=plain_helps)
+    splits = assign(kept, corpus.splits, name)
     left = sum(document.size for split in SPLITS for document in splits[split])
     if (waterfall[0]["bytes"]["in"], waterfall[-1]["bytes"]["out"]) != (total, left):
         raise AssertionError(f"the books begin or end with other bytes: {total} in, {left} out")
     return CleanedCorpus(splits, waterfall)
+
+
+def _nothing_left(name: str, corpus: Corpus, total: int, *, plain_helps: bool) -> UserError:
+    what = f"no word is left of its {total:,} bytes after cleaning" if total else "it has 0 bytes"
+    ways = ["pin a text with words: textmill pin PATH" if corpus.is_local else "use another text"]
+    if plain_helps:
+        ways.append(f"set corpora.{name}.cleaning: plain (it is {corpus.cleaning})")
+    where = corpus.path or f"corpus {name}"
+    return UserError(f"the text is empty: {what}", where=where, next_step=", or ".join(ways))
 
 
 def _watched(documents: Sequence[Document]) -> Iterator[Document]:

@@ -26,6 +26,7 @@ def fetch(name: str, corpus: Corpus, downloads: Path, patience: Patience | None 
     Raises UserError with every source tried, what came back, and where to put the file by hand.
     """
     kept = downloads / corpus.filename
+    _check_room(name, downloads, kept)
     problem = misfit(corpus, kept) if kept.exists() else "not there"
     if not problem:
         _log.info("%s: taking %s", name, kept)
@@ -49,6 +50,17 @@ def fetch(name: str, corpus: Corpus, downloads: Path, patience: Patience | None 
         where=f"corpus {name}",
         next_step=f"put the file by hand at {kept} ({_pin_in_words(corpus)}), then: dvc repro",
     )
+
+
+def _check_room(name: str, downloads: Path, kept: Path) -> None:
+    """Refuse a folder where the file belongs, and a file where its folder belongs."""
+    if kept.is_dir():
+        what = f"{kept} is a folder, and the file of the corpus belongs there"
+    elif downloads.exists() and not downloads.is_dir():
+        what = f"{downloads} is not a folder, and the file of the corpus belongs into it"
+    else:
+        return
+    raise UserError(what, where=f"corpus {name}", next_step="move it away, then: dvc repro")
 
 
 def _try(source: str, corpus: Corpus, scratch: Path, kept: Path, patience: Patience) -> str:

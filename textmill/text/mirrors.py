@@ -68,9 +68,9 @@ def _with_tries(url: str, target: Path, patience: Patience) -> Path:
 
 
 def _from_web(url: str, target: Path, seconds: float) -> Path:
-    # `bring` passes http and https addresses only.
-    request = urllib.request.Request(url, headers=_HEADERS)  # noqa: S310
     try:
+        # `bring` passes http and https addresses only.
+        request = urllib.request.Request(url, headers=_HEADERS)  # noqa: S310
         with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310
             announced = response.headers.get("Content-Length")
             total = int(announced) if announced and announced.isdecimal() else None
@@ -130,9 +130,10 @@ def _from_index(requirement: str, folder: Path) -> Path:
 def _from_path(source: str, target: Path) -> Path:
     if source.startswith("file:"):
         source = urllib.parse.unquote(source.removeprefix("file:").removeprefix("//"))
-    path = Path(source).expanduser()
     try:
-        shutil.copyfile(path, target)
+        shutil.copyfile(Path(source).expanduser(), target)
     except OSError as error:
         raise SourceError(error.strerror or str(error)) from None
+    except (RuntimeError, ValueError) as error:  # no such ~user; a zero byte in the name
+        raise SourceError(str(error)) from None
     return target
