@@ -51,6 +51,7 @@ def test_a_file_a_folder_and_a_pattern_mean_their_files(folder: Path) -> None:
     [
         ("nothing.txt", "there is no file or folder"),
         ("*.csv", "no file fits the pattern"),
+        ("**.txt", "cannot be read .*'..' can only be an entire path component"),
         ("empty", "no .txt file in the folder"),
     ],
 )
@@ -58,6 +59,87 @@ def test_a_path_without_text_is_refused(text: str, why: str, tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=why):
         local.find(str(tmp_path / text))
+
+
+def refusal(function: Callable[..., object], *args: object) -> str:
+    with pytest.raises(UserError) as caught:
+        function(*args)
+    return str(caught.value)
+
+
+def test_a_missing_path_names_the_nearest_and_where_paths_count_from(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert refusal(local.find, "note.md") == (
+        f'there is no file or folder note.md (no note.md in {folder}; did you mean "notes.md"?)\n'
+        f"  -> a path counts from {folder}"
+    )
+    deeper = refusal(local.find, "c/d/e.txt")
+    assert f"there is no file or folder c/d/e.txt (no c in {folder})" in deeper
+    whole = refusal(local.find, f"{folder}/zzz")
+    assert whole.endswith(f"(no zzz in {folder})\n  -> check the spelling")
+    assert f"({folder}/notes.md is not a folder)" in refusal(local.find, "notes.md/x")
+    (folder / "link.txt").symlink_to("nowhere")
+    assert f"({folder}/link.txt is a broken link)" in refusal(local.find, "link.txt")
+    assert f"{folder}/link.txt is not a file (a broken link" in refusal(local.find, str(folder))
+
+
+def test_a_home_folder_of_nobody_is_named() -> None:
+    message = refusal(local.pin_text, "~no-such-user/x")
+    assert message.startswith("there is no home folder ~no-such-user for ~no-such-user/x\n  -> ")
+
+
+@pytest.mark.parametrize("text", ["{}", "{}/**/*.txt", "{}/*/*.txt", "{}/b/*.txt"])
+def test_a_folder_that_cannot_be_read_is_named_and_not_skipped(
+    text: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "b/two.txt" in names(text.format(folder)) or text.endswith("b/*.txt")
+    scandir = os.scandir
+
+    def closed(path: "str | Path") -> object:
+        # A superuser can read anything, so the system's answer is played.
+        if Path(path) == folder / "b":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    message = refusal(local.find, text.format(folder))
+    assert message.startswith(f"cannot read the folder {folder}/b (Permission denied)\n  -> ")
+
+
+def test_a_text_without_a_byte_is_not_pinned_and_one_empty_file_among_others_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"")
+    assert refusal(local.pin_text, f"{tmp_path}/a.txt").startswith(
+        f"there is no text in {tmp_path}/a.txt: 0 bytes\n"
+    )
+    (tmp_path / "b.txt").write_bytes(b"")
+    assert f"there is no text in {tmp_path}: 2 files of 0 bytes" in refusal(
+        local.pin_text, str(tmp_path)
+    )
+    (tmp_path / "b.txt").write_bytes(b"b\n")
+    pinned = local.pin_text(str(tmp_path))
+    assert (pinned["files"], pinned["bytes"]) == (2, 2)
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    strange = os.fsdecode(bytes(tmp_path) + b"/\xff")
+    Path(strange).mkdir()
+    Path(strange, "a.txt").write_bytes(b"a\n")
+    assert "udcff' is not UTF-8" in refusal(local.pin_text, strange)
+
+
+def test_titles_are_the_names_of_what_was_pinned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert local.title_of("notes.md") == "notes.md"
+    assert local.title_of("b") == local.title_of("b/../b/") == "b/"
+    assert local.title_of(".") == "my texts/"
+    assert local.title_of("*.md") == "my texts/*.md"
+    assert local.title_of(f"{folder.parent}/my*/**/*.txt") == f"{folder.parent.name}/my*/**/*.txt"
 
 
 def test_the_digest_covers_names_and_bytes_and_nothing_else(folder: Path) -> None:
@@ -104,6 +186,17 @@ def test_a_text_that_changed_since_it_was_pinned_is_refused(folder: Path, tmp_pa
     assert "no longer matches its pin: pinned were 2 file(s) of 8 bytes" in message
     assert "now there are 3 of 14 bytes" in message
     assert message.endswith(f"-> textmill pin '{folder}'")
+
+
+def test_a_pinned_text_that_is_gone_may_be_replaced_by_another(
+    folder: Path, tmp_path: Path
+) -> None:
+    corpus = own(folder, local.digest(str(folder))[1])
+    folder.rename(tmp_path / "my text")
+    message = refusal(local.gather, "local", corpus)
+    assert message.startswith(f"corpus local: there is no file or folder {folder} (no my texts in")
+    assert 'did you mean "my text"?' in message
+    assert message.endswith("; or pin another text: textmill pin PATH")
 
 
 def test_the_template_without_a_path_says_how_to_pin(corpus_of: Callable[..., Corpus]) -> None:

@@ -11,9 +11,14 @@ from textmill.base.errors import UserError, nearest
 from textmill.base.files import write_atomically
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
-from textmill.text.local import pin_text
+from textmill.text import local
 
 LOCAL = "local"
+DEFAULT_TITLE = "a text of one's own"
+"""The title in the template; `pin` puts the text's name in its place."""
+
+OWN_FOLDERS = ("data", "models", "scores", ".git", ".dvc", ".textmill", ".venv")
+"""What git, DVC and the stages keep in the repository, and may delete before a stage reads it."""
 
 
 def choose_corpus(name: str, root: Path = Path()) -> None:
@@ -29,14 +34,46 @@ def choose_corpus(name: str, root: Path = Path()) -> None:
 
 
 def pin(text: str, root: Path = Path()) -> Mapping[str, Any]:
-    """Make a text of one's own the corpus: write its path and digest; returns what was written."""
+    """Make a text of one's own the corpus; returns what was written: path, digest, title, …
+
+    The title stays as it is where the user has given one.
+    """
     if not text.strip():
         raise UserError("the path is empty", next_step="textmill pin PATH")
-    lookup(read_yaml(root / layout.PARAMS), f"corpora.{LOCAL}")
-    pinned = pin_text(text, relative_to=root)
+    entry = lookup(read_yaml(root / layout.PARAMS), f"corpora.{LOCAL}")
+    _check_place(text, root.resolve())
+    pinned: dict[str, Any] = local.pin_text(text, relative_to=root)
+    if entry.get("title") in [DEFAULT_TITLE, *_titles_of_pin(entry.get("path"), root)]:
+        pinned["title"] = local.title_of(text)
     values = {f"corpora.{LOCAL}.{name}": value for name, value in pinned.items()}
     _edit(root / layout.PARAMS, {"corpus": LOCAL, **values})
     return pinned
+
+
+def _titles_of_pin(path: str | None, root: Path) -> list[str]:
+    """What `pin` may have called the text pinned before; whether it was a folder can be lost."""
+    if not path:
+        return []
+    title = local.title_of(str(root / path)).removesuffix("/")
+    return [title, f"{title}/"]
+
+
+def _check_place(text: str, root: Path) -> None:
+    """Refuse the repository, a folder around it, and what lies in its own folders."""
+    path = local.expanded(text)
+    if path.is_dir() and root.is_relative_to(path.resolve()):
+        holds = "is" if root == path.resolve() else "holds"
+        raise UserError(
+            f"the folder {text} {holds} this repository, with {layout.RAW} and all that DVC keeps",
+            next_step="name the folder of the text alone, for example: textmill pin essays/",
+        )
+    for file in local.find(text):
+        for own in OWN_FOLDERS:
+            if file.path.resolve().is_relative_to(root / own):
+                raise UserError(
+                    f"{file.path} lies in {own}/, which belongs to the pipeline",
+                    next_step="name what lies outside it, or copy the text elsewhere",
+                )
 
 
 def _edit(path: Path, values: Mapping[str, Any]) -> None:

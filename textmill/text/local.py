@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, nearest
 from textmill.base.files import sha256_of
 from textmill.text.catalogue import Corpus
 
@@ -31,25 +31,38 @@ def find(text: str) -> list[LocalFile]:
     """The files that `text` means, sorted by name: a file, a folder, or a pattern.
 
     A folder means its `*.txt` files, those in sub-folders included; a pattern (`*`, `?`, `[]`,
-    `**`) means the files that fit it. Hidden files are left out. No file at all is a UserError.
+    `**`) means the files that fit it. Hidden files are left out, links to folders not followed.
+    No file at all, or one that cannot be read, is a UserError.
     """
-    path = Path(text).expanduser()
+    path = expanded(text)
     if path.is_file():
         found = [LocalFile(path.name, path)]
     elif path.is_dir():
         found = _in_folder(path)
     elif glob.has_magic(text):
-        found = _fitting(str(path))
+        found = _fitting(path)
     else:
-        raise UserError(f"there is no file or folder {text}", next_step=pin_command(text))
+        raise _missing(text, path)
     if not found:
         wanted = f"no {_SUFFIX} file in the folder" if path.is_dir() else "no file fits the pattern"
         raise UserError(
             f"{wanted} {text}", next_step=f"name a file, a folder with {_SUFFIX} files or a pattern"
         )
     for file in found:
-        _check_name(file)
+        _check_name(file.name)
     return sorted(found, key=lambda file: file.name)
+
+
+def expanded(text: str) -> Path:
+    """The path with `~` and `~user` filled in."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        user = text.partition("/")[0]
+        raise UserError(
+            f"there is no home folder {user} for {text}",
+            next_step=f"write the path out, or ./{text} if the name itself begins with ~",
+        ) from None
 
 
 def digest(text: str) -> tuple[list[LocalFile], str]:
@@ -65,14 +78,30 @@ def pin_text(text: str, relative_to: Path | None = None) -> dict[str, str | int]
     """What to write into the entry of one's own text: path, digest, files, bytes.
 
     The path becomes absolute, so that it holds in any working copy; a text inside `relative_to`
-    (the repository) is written relative to it, so that it holds on any machine.
+    (the repository) is written relative to it, so that it holds on any machine. A text of no
+    bytes is a UserError.
     """
     files, found = digest(text)
-    path = Path(text).expanduser().resolve()
+    size = _size(files)
+    if not size:
+        holds = f"{len(files):,} files of 0 bytes" if len(files) > 1 else "0 bytes"
+        raise UserError(
+            f"there is no text in {text}: {holds}", next_step="name a file or folder with text"
+        )
+    path = expanded(text).resolve()
     if relative_to is not None and path.is_relative_to(relative_to.resolve()):
         path = path.relative_to(relative_to.resolve())
-    size = sum(file.path.stat().st_size for file in files)
+    _check_name(str(path))
     return {"path": str(path), "digest": found, "files": len(files), "bytes": size}
+
+
+def title_of(text: str) -> str:
+    """How a pinned text is called: `book.txt`, `essays/`, `notes/*.md`."""
+    path = expanded(text)
+    if path.exists() or not glob.has_magic(text):
+        return path.resolve().name + ("/" if path.is_dir() else "")
+    base, rest = _base_and_pattern(path.resolve())
+    return f"{base.name}/{rest}"
 
 
 def gather(name: str, corpus: Corpus) -> list[LocalFile]:
@@ -81,13 +110,16 @@ def gather(name: str, corpus: Corpus) -> list[LocalFile]:
         raise UserError(
             "no text is pinned yet", where=f"corpus {name}", next_step="textmill pin PATH"
         )
-    files, found = digest(corpus.path)
+    try:
+        files, found = digest(corpus.path)
+    except UserError as error:
+        ways = f"{error.next_step}; or pin another text: textmill pin PATH"
+        raise UserError(error.what, where=f"corpus {name}", next_step=ways) from None
     if found != corpus.digest:
-        size = sum(file.path.stat().st_size for file in files)
         raise UserError(
             f"{corpus.path} no longer matches its pin: pinned were {corpus.files:,} file(s) of "
             f"{corpus.bytes:,} bytes, digest {corpus.digest}; now there are {len(files):,} of "
-            f"{size:,} bytes, digest {found}",
+            f"{_size(files):,} bytes, digest {found}",
             where=f"corpus {name}",
             next_step=pin_command(corpus.path),
         )
@@ -99,33 +131,104 @@ def pin_command(text: str) -> str:
     return f"textmill pin {shlex.quote(text)}"
 
 
+def _size(files: list[LocalFile]) -> int:
+    return sum(file.path.stat().st_size for file in files)
+
+
+def _missing(text: str, path: Path) -> UserError:
+    """Names the first part of the path that is not there, and the nearest name beside it."""
+    full = path.absolute()
+    there = next(parent for parent in full.parents if parent.is_dir())
+    first = there / full.relative_to(there).parts[0]
+    if os.path.lexists(first):
+        kind = "not a folder" if first.is_file() else "not a file"
+        why = f"{first} is {kind}" if first.exists() else f"{first} is a broken link"
+    else:
+        names = [entry.name for entry in _listed(there)]
+        why = f"no {first.name} in {there.resolve()}{nearest(first.name, names)}"
+    help_ = "check the spelling" if path.is_absolute() else f"a path counts from {Path.cwd()}"
+    return UserError(f"there is no file or folder {text} ({why})", next_step=help_)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: OSError) -> UserError:
+    return UserError(
+        f"cannot read the folder {error.filename} ({error.strerror})",
+        next_step="give access there, or name the files that are meant by a pattern",
+    )
+
+
 def _in_folder(folder: Path) -> list[LocalFile]:
+    def stop(error: OSError) -> None:
+        raise _unreadable(error)
+
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=stop):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             path = Path(parent, name)
-            if path.suffix.lower() == _SUFFIX and not name.startswith(".") and path.is_file():
+            if path.suffix.lower() == _SUFFIX and not name.startswith("."):
+                _check_file(path)
                 found.append(LocalFile(path.relative_to(folder).as_posix(), path))
     return found
 
 
-def _fitting(pattern: str) -> list[LocalFile]:
-    parts = Path(pattern).parts
-    fixed = next(i for i, part in enumerate(parts) if glob.has_magic(part))
-    base = Path(*parts[:fixed])
+def _fitting(pattern: Path) -> list[LocalFile]:
+    base, rest = _base_and_pattern(pattern)
     found = []
-    for path in base.glob("/".join(parts[fixed:])):
-        name = path.relative_to(base)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts):
-            found.append(LocalFile(name.as_posix(), path))
+    try:
+        _check_folders(base, rest)
+        for path in base.glob(rest):
+            name = path.relative_to(base)
+            if path.is_file() and not _is_hidden(name):
+                found.append(LocalFile(name.as_posix(), path))
+    except ValueError as error:
+        raise UserError(
+            f"the pattern {pattern} cannot be read ({error})",
+            next_step="** stands alone between slashes, as in 'notes/**/*.md'",
+        ) from None
     return found
 
 
-def _check_name(file: LocalFile) -> None:
-    try:
-        file.name.encode()
-    except UnicodeEncodeError:
+def _base_and_pattern(pattern: Path) -> tuple[Path, str]:
+    """The folder before the first part with a wildcard, and the rest."""
+    parts = pattern.parts
+    fixed = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    return Path(*parts[:fixed]), "/".join(parts[fixed:])
+
+
+def _check_folders(base: Path, rest: str) -> None:
+    """Refuse a folder that the pattern looks into and that cannot be read; glob skips it."""
+    steps = rest.split("/")
+    looked_into = [base]
+    for depth in range(1, len(steps)):
+        looked_into += base.glob("/".join(steps[:depth]))
+    for folder in looked_into:
+        if folder.is_dir() and not _is_hidden(folder.relative_to(base)):
+            _listed(folder)
+
+
+def _is_hidden(name: Path) -> bool:
+    return any(part.startswith(".") for part in name.parts)
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
         raise UserError(
-            f"the file name {file.name!r} is not UTF-8", next_step="rename the file"
-        ) from None
+            f"{path} is not a file (a broken link, perhaps)",
+            next_step="remove it or bring the file there",
+        )
+
+
+def _check_name(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"the name {name!r} is not UTF-8", next_step="rename it") from None
