@@ -1,5 +1,6 @@
 """Round trips, ids, reserved tokens, and The Time Machine's published figures."""
 
+import random
 import re
 
 import numpy as np
@@ -162,16 +163,73 @@ def test_long_lines_are_trained_on():
     assert len(encode_line(tokenizer, long_line)) < len(long_line) / 2
 
 
-def test_too_many_pieces_names_the_largest_number_that_works():
-    with pytest.raises(UserError, match=r"cannot give 5,000 pieces, at most (\d+)") as caught:
-        train_subwords(LINES, SubwordConfig("subword", pieces=5000))
-    largest = int(re.search(r"at most ([\d,]+)", str(caught.value))[1].replace(",", ""))
-    assert len(train_subwords(LINES, SubwordConfig("subword", largest)).vocabulary) == largest
+def made_up(units: list[str], per_line: int, lines: int, between: str) -> list[str]:
+    """Lines of units drawn with falling frequency, as letters and words are in real text."""
+    rng = random.Random(3)
+    weights = [1 / (i + 1) for i in range(len(units))]
+    return [between.join(rng.choices(units, weights, k=per_line)) for _ in range(lines)]
+
+
+SYLLABLES = [a + b for a in "bdfklmnprst" for b in "aeiou"]
+SMALL_TEXTS = {
+    "English, 35 kB": made_up([a + b for a in SYLLABLES for b in SYLLABLES], 10, 710, " "),
+    "Chinese, 500 characters": made_up([chr(0x4E00 + i) for i in range(500)], 20, 60, ""),
+    "three lines": ["the cat sat on the mat", "the dog sat", "a cat and a dog"],
+}
+
+
+def refused(texts: list[str], pieces: int) -> str:
+    with pytest.raises(UserError) as caught:
+        store.train(pa.array(texts, pa.large_string()), SubwordConfig("subword", pieces), "parts")
+    message = str(caught.value)
+    assert "INTERNAL" not in message
+    assert ".cc" not in message
+    assert "params.yaml: tokenizers.parts: " in message
+    return message
+
+
+def trains(texts: list[str], pieces: int) -> bool:
+    config = SubwordConfig("subword", pieces)
+    return len(train_subwords(pa.array(texts, pa.large_string()), config).vocabulary) == pieces
+
+
+@pytest.mark.parametrize("name", SMALL_TEXTS)
+def test_too_many_pieces_names_the_largest_number_that_works(name):
+    texts = SMALL_TEXTS[name]
+    message = refused(texts, 9000)
+    largest = int(
+        re.search(r"cannot give 9,000 pieces, at most ([\d,]+)", message)[1].replace(",", "")
+    )
+    assert f"-> set tokenizers.parts.pieces to {largest} or less in params.yaml" in message
+    assert trains(texts, largest)
+    assert f"at most {largest:,}" in refused(texts, largest + 1)
+
+
+def test_too_few_pieces_for_every_character_names_the_smallest_number_that_works():
+    texts = SMALL_TEXTS["Chinese, 500 characters"]
+    # 256 bytes, 3 reserved ids and every character
+    fewest = 259 + len(set("".join(texts)))
+    message = refused(texts, 300)
+    assert (
+        f"300 pieces cannot hold every character of the training text, {fewest} or more" in message
+    )
+    assert message.endswith(f"-> set tokenizers.parts.pieces to {fewest} or more in params.yaml")
+    assert trains(texts, fewest)
+    assert refused(texts, fewest - 1)
+
+
+def test_a_text_that_gives_fewer_pieces_than_the_least_is_told_to_do_without():
+    message = refused(["ab"], 300)
+    assert "cannot give 300 pieces, at most 262, and 300 is the least" in message
+    assert "remove tokenizers.parts and the models over it from params.yaml" in message
+
+
+def test_a_text_that_sentencepiece_skips_whole_is_told_so():
+    assert "every line of the training text holds U+2585" in refused(["a \u2585"] * 9, 300)
 
 
 def test_empty_training_text_is_refused():
-    with pytest.raises(UserError, match="training text is empty"):
-        train_subwords(pa.array([""], pa.large_string()), SubwordConfig("subword"))
+    assert "the training text is empty" in refused([""], 300)
 
 
 def test_maximum_size_counts_the_reserved_ids():

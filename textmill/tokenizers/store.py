@@ -23,8 +23,13 @@ FORMAT = 1
 SCHEMES = {"word": words.SCHEME, "char": characters.SCHEME}
 
 
-def train(lines: pa.Array, config: TokenizerConfig) -> tuple[Tokenizer, list[str]]:
-    """The tokenizer of a column of training lines and the types that it maps to `<unk>`."""
+def train(
+    lines: pa.Array, config: TokenizerConfig, name: str = "NAME"
+) -> tuple[Tokenizer, list[str]]:
+    """The tokenizer of a column of training lines and the types that it maps to `<unk>`.
+
+    name: its entry in params.yaml, which messages name.
+    """
     match config:
         case WordConfig():
             word_tokenizer, dropped = words.train_words(lines, config)
@@ -33,7 +38,7 @@ def train(lines: pa.Array, config: TokenizerConfig) -> tuple[Tokenizer, list[str
             char_tokenizer, dropped = characters.train_characters(lines, config)
             return char_tokenizer, dropped.to_pylist()
         case SubwordConfig():
-            return subwords.train_subwords(lines, config), []
+            return subwords.train_subwords(lines, config, name), []
 
 
 def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:

@@ -25,6 +25,8 @@ from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabu
 
 SPACE_MARK = "\u2581"
 ESCAPE = "\ue000"
+UNLEARNT = "U+2585"
+"""Sentencepiece's own sign for what it cannot encode: it learns from no line that holds it."""
 THREADS = 2
 LONGEST_LINE = 1 << 30
 FEWEST_PIECES, MOST_PIECES = 300, 1_000_000
@@ -73,10 +75,13 @@ class SubwordTokenizer:
         return unescape(self._processor.decode(pieces.tolist()))
 
 
-def train_subwords(lines: pa.Array, config: SubwordConfig) -> SubwordTokenizer:
-    """Learn the merges from a training text. UserError where it is too small for `pieces`."""
+def train_subwords(lines: pa.Array, config: SubwordConfig, name: str = "NAME") -> SubwordTokenizer:
+    """Learn the merges from a training text.
+
+    UserError where it cannot give `pieces`; name: the tokenizer's entry, which the message names.
+    """
     texts = lines.to_pylist()
-    model = _train_model(texts, config.pieces)
+    model = _train_model(texts, config.pieces, name)
     processor = spm.SentencePieceProcessor(model_proto=model)
     pieces, _ = _encode(processor, texts)
     counts = np.bincount(pieces, minlength=len(processor))
@@ -97,7 +102,7 @@ def scheme_of(model: bytes) -> str:
     return f"subword: sentencepiece {hashlib.sha256(model).hexdigest()}"
 
 
-def _train_model(texts: list[str], pieces: int) -> bytes:
+def _train_model(texts: list[str], pieces: int, name: str) -> bytes:
     writer = io.BytesIO()
     try:
         spm.SentencePieceTrainer.train(
@@ -119,26 +124,39 @@ def _train_model(texts: list[str], pieces: int) -> bytes:
             minloglevel=3,
         )
     except (RuntimeError, OSError) as error:
-        raise _explained(str(error), pieces, empty=not any(texts)) from None
+        what, help_ = _explained(str(error), pieces, name, empty=not any(texts))
+        raise UserError(what, where=f"params.yaml: tokenizers.{name}", next_step=help_) from None
     return writer.getvalue()
 
 
-def _explained(message: str, pieces: int, *, empty: bool) -> UserError:
+def _explained(message: str, pieces: int, name: str, *, empty: bool) -> tuple[str, str]:
+    """What sentencepiece's message means and what helps; its own text, C++ in part, is not shown.
+
+    Its two numbers are exact: the most pieces that the merges give, and the fewest that hold the
+    bytes, the reserved ids and every character.
+    """
+    key = f"tokenizers.{name}.pieces"
     if empty:
-        return UserError("the training text is empty", next_step="check the corpus in params.yaml")
-    largest = re.search(r"value <= (\d+)", message)
-    if largest:
-        what = f"the training text cannot give {pieces:,} pieces, at most {int(largest[1]):,}"
-        if int(largest[1]) < FEWEST_PIECES:
-            return UserError(
-                f"{what}, and {FEWEST_PIECES} is the least",
-                next_step="use more text, or remove this tokenizer and its models in params.yaml",
-            )
-        return UserError(what, next_step=f"set pieces to {largest[1]} or less in params.yaml")
-    if "required_chars" in message or "smaller than required" in message:
-        what = f"{pieces:,} pieces are too few to hold every character of the training text"
-        return UserError(f"{what} ({message.strip()})", next_step="raise pieces in params.yaml")
-    return UserError(f"sentencepiece could not train: {message.strip()}")
+        return "the training text is empty", "use a text with words"
+    if most := re.search(r"value <= (\d+)", message):
+        return _too_many(pieces, int(most[1]), name)
+    if fewest := re.search(r"required_chars\D*\d+ vs (\d+)", message):
+        needed = int(fewest[1])
+        what = f"{pieces:,} pieces cannot hold every character of the training text"
+        return f"{what}, {needed:,} or more can", f"set {key} to {needed} or more in params.yaml"
+    if "sentences_.empty()" in message:
+        what = f"every line of the training text holds {UNLEARNT}, and sentencepiece skips those"
+        return f"{what}, so there is nothing to learn {pieces:,} pieces from", "use another text"
+    what = f"sentencepiece could not learn {pieces:,} pieces from the training text"
+    return what, f"try another number for {key} in params.yaml, or more text"
+
+
+def _too_many(pieces: int, most: int, name: str) -> tuple[str, str]:
+    what = f"the training text cannot give {pieces:,} pieces, at most {most:,}"
+    if most >= FEWEST_PIECES:
+        return what, f"set tokenizers.{name}.pieces to {most} or less in params.yaml"
+    remove = f"remove tokenizers.{name} and the models over it from params.yaml"
+    return f"{what}, and {FEWEST_PIECES} is the least", f"use more text, or {remove}"
 
 
 def _encode(
