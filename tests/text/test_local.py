@@ -75,6 +75,7 @@ def test_a_missing_path_names_the_nearest_and_where_paths_count_from(
         f'there is no file or folder note.md (no note.md in {folder}; did you mean "notes.md"?)\n'
         f"  -> a path counts from {folder}"
     )
+    assert "did you mean" not in refusal(local.find, "mild.TXT"), "a shared ending is no likeness"
     deeper = refusal(local.find, "c/d/e.txt")
     assert f"there is no file or folder c/d/e.txt (no c in {folder})" in deeper
     whole = refusal(local.find, f"{folder}/zzz")

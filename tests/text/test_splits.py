@@ -149,8 +149,7 @@ def test_a_text_of_five_lines_says_six_are_needed_and_which_shares_would_do() ->
     message = refusal(assign, documents("x", text=numbered(5)), DEFAULT)
     assert message == (
         "params.yaml: corpora.mine.splits: the text has 5 lines after cleaning, and at least 6 are "
-        "needed to give each split a line with the shares valid 0.1 and test 0.1; the split valid "
-        "is empty\n"
+        "needed to give each split a line with the shares valid 0.1 and test 0.1\n"
         "  -> use 6 lines or more, or set corpora.mine.splits.valid and corpora.mine.splits.test "
         "to 0.15"
     )

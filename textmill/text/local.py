@@ -10,9 +10,10 @@ import hashlib
 import os
 import shlex
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
 from textmill.text.catalogue import Corpus
 
@@ -144,10 +145,15 @@ def _missing(text: str, path: Path) -> UserError:
         kind = "not a folder" if first.is_file() else "not a file"
         why = f"{first} is {kind}" if first.exists() else f"{first} is a broken link"
     else:
-        names = [entry.name for entry in _listed(there)]
-        why = f"no {first.name} in {there.resolve()}{nearest(first.name, names)}"
+        why = f"no {first.name} in {there.resolve()}{_nearest(first.name, there)}"
     help_ = "check the spelling" if path.is_absolute() else f"a path counts from {Path.cwd()}"
     return UserError(f"there is no file or folder {text} ({why})", next_step=help_)
+
+
+def _nearest(name: str, folder: Path) -> str:
+    """A hint at a name that differs by a slip. All share `.txt`, so they must be much alike."""
+    found = get_close_matches(name, [entry.name for entry in _listed(folder)], n=1, cutoff=0.75)
+    return f'; did you mean "{found[0]}"?' if found else ""
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

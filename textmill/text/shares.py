@@ -109,7 +109,7 @@ def _shortage(documents: Sequence[Document], splits: ShareSplits, split: str) ->
         what, more = f"the text has {lines} after cleaning", f"use {needed:,} lines or more"
     shares = f"valid {splits.valid:g} and test {splits.test:g}"
     need = f"at least {needed:,} are needed to give each split a line with the shares {shares}"
-    return f"{what}, and {need}; the split {split} is empty", more
+    return f"{what}, and {need}", more
 
 
 def _counted(number: int, unit: str) -> str:
