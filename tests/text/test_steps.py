@@ -113,3 +113,16 @@ def test_an_unknown_key_is_refused_by_its_nearest_name(project: Project) -> None
     assert ended.returncode == 1
     assert "params.yaml: corpora.local: " in ended.stderr
     assert 'unknown key "cleening"; did you mean "cleaning"?' in ended.stderr
+
+
+def test_a_text_too_small_for_its_splits_ends_in_the_full_key_of_its_corpus(
+    project: Project,
+) -> None:
+    project.text.write_text("alone\n", encoding="utf-8")
+    project.entry |= pin_text(str(project.text))
+    project.write()
+    assert project.run("download").returncode == 0
+    ended = project.run("clean")
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "textmill: params.yaml: corpora.local.splits: the text has 1 line" in ended.stderr
