@@ -153,8 +153,16 @@ def new_repository(root: Path, tmp_path_factory):
             cwd=root, text=True, capture_output=True, check=True,
         )  # fmt: skip
         for relative in listed.stdout.splitlines():
-            wanted = relative.startswith(("textmill/", "pipeline_steps/", ".dvc/", "history/"))
-            if wanted or relative in ("dvc.yaml", ".dvcignore", ".gitignore", "Makefile"):
+            folders = ("textmill/", "pipeline_steps/", "flows/", ".dvc/", "history/")
+            files = [
+                "dvc.yaml",
+                "prefect.yaml",
+                "prefect.toml",
+                ".dvcignore",
+                ".gitignore",
+                "Makefile",
+            ]
+            if relative.startswith(folders) or relative in files:
                 (path / relative).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(root / relative, path / relative)
         (path / "params.yaml").write_text(PARAMS)

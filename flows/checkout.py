@@ -1,0 +1,102 @@
+"""One flow at a time in a checkout: a lock that the system gives back when its holder is gone.
+
+The lock is `flock` on `.textmill/flow.lock`; the file's content only says who holds it. Every
+supervisor of a stage inherits the lock, so it is free when the last process of a run has ended,
+and not before: the next run never meets an orphan that still writes.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flows.processes import Identity, myself
+from flows.supervisor import PHASES
+from textmill.base.errors import UserError
+from textmill.repository import layout
+
+LOCK = layout.PRIVATE / "flow.lock"
+ENDING = sum(seconds for _, seconds in PHASES["group"]) + 5.0
+"""Seconds within which the processes of a killed run have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds the lock. since: UTC, ISO 8601. flow_run: the run's name in Prefect."""
+
+    process: Identity
+    since: str
+    flow_run: str
+
+    def describe(self) -> str:
+        """Process id, since when, flow run and command, in words."""
+        return (
+            f"process {self.process.pid} since {self.since} UTC,"
+            f" flow run {self.flow_run} ({self.process.command})"
+        )
+
+
+@contextmanager
+def hold(root: Path, flow_run: str, patience: float = ENDING) -> Iterator[int]:
+    """Hold the checkout; yields the lock's file descriptor. UserError naming a living holder."""
+    path = root / LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _take(descriptor, path, patience)
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        content = json.dumps(asdict(Holder(myself(), now, flow_run)))
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, content.encode(), 0)
+        yield descriptor
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def check_free(root: Path) -> None:
+    """UserError naming the holder where a living flow holds the checkout; takes nothing."""
+    holder = read_holder(root / LOCK)
+    if holder is not None and holder.process.lives():
+        raise _refusal(holder)
+
+
+def read_holder(path: Path) -> Holder | None:
+    """Who wrote the lock file last; None where nobody did or it is being written."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Holder(Identity(**content["process"]), content["since"], content["flow_run"])
+    return None
+
+
+def _take(descriptor: int, path: Path, patience: float) -> None:
+    """Lock, waiting for the processes of a dead holder to end, never for a living one."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = read_holder(path)
+            if holder is not None and holder.process.lives():
+                raise _refusal(holder) from None
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"processes of an ended flow still hold this checkout after {patience:.0f} s",
+                    where=str(LOCK),
+                    next_step=f"see who: fuser -v {LOCK}",
+                ) from None
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _refusal(holder: Holder) -> UserError:
+    return UserError(
+        f"a flow is at work in this checkout: {holder.describe()}",
+        next_step=f"wait for it, or end it: kill -INT {holder.process.pid}",
+    )

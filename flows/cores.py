@@ -1,0 +1,48 @@
+"""How many cores a stage wants: the thread count that it pins, never the machine's.
+
+A thread count decides rounding, so a stage is made to wait for cores and is never given fewer.
+It is known by what the stage declares: the parameters of a network (`threads`), or a folder of a
+subword tokenizer, which sentencepiece fills with a count of its own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textmill.base.errors import UserError
+from textmill.neural.config import NetworkConfig
+from textmill.repository import layout
+from textmill.repository.stages import Stage, read_stages, read_yaml
+from textmill.tokenizers.subwords import THREADS as SUBWORD_THREADS
+
+
+def read_cores(root: Path = Path()) -> dict[str, int]:
+    """Cores of every stage of dvc.yaml that runs a command."""
+    params = read_yaml(root / layout.PARAMS)
+    return {stage.name: cores_of(stage, params) for stage in read_stages(root)}
+
+
+def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
+    """The threads that a stage pins; 1 where it pins none."""
+    networks: Mapping[str, Any] = params.get("networks") or {}
+    tokenizers: Mapping[str, Any] = params.get("tokenizers") or {}
+    pinned = [1]
+    for name, entry in networks.items():
+        if f"networks.{name}" in stage.params:
+            pinned.append(_threads(name, entry))
+    for name, entry in tokenizers.items():
+        folders = {str(layout.vocabulary(name)), str(layout.shards(name))}
+        if isinstance(entry, Mapping) and entry.get("kind") == "subword":
+            pinned += [SUBWORD_THREADS] * bool(folders & set(stage.outs))
+    return max(pinned)
+
+
+def _threads(name: str, entry: Any) -> int:
+    default = NetworkConfig.__dataclass_fields__["threads"].default
+    threads = entry.get("threads", default) if isinstance(entry, Mapping) else default
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise UserError(
+            f'"threads" must be a whole number greater than 0 (it is {threads!r})',
+            where=f"{layout.PARAMS}: networks.{name}",
+        )
+    return threads

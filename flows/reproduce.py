@@ -1,0 +1,184 @@
+"""The pipeline as a Prefect flow: one task for each DVC stage, side by side where they can be.
+
+`python -m flows.reproduce` (`make flow`), or the deployment in prefect.yaml. DVC alone decides
+what is up to date, so no task caches or keeps a result. A stage that fails takes those that need
+it with it and nothing else. However the flow ends, nothing that it started lives on.
+"""
+
+import os
+import queue
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from prefect import State, allow_failure, flow, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import StateType
+from prefect.futures import PrefectFuture
+from prefect.runtime import flow_run, task_run
+from prefect.states import Completed, Failed
+
+from flows import artifacts, checkout, lineage
+from flows.cores import read_cores
+from flows.graph import Graph, read_graph
+from flows.lockfile import Keeper
+from flows.schedule import Schedule
+from flows.stages import StageFailed, Stages
+from textmill.base.errors import UserError
+from textmill.repository import layout
+
+RETRIES = {"download": (2.0, 10.0)}
+"""Stages that may fail by chance, and the seconds before each new try."""
+
+Future = PrefectFuture[Any]
+
+
+@task(task_run_name="{stage}", cache_policy=NO_CACHE, persist_result=False)
+def run_stage(stage: str, stages: Stages) -> State:
+    """Run a stage of DVC; the state's name says what DVC did."""
+    log = get_run_logger()
+    progress = artifacts.Progress(stage)
+
+    def on_line(line: str) -> None:
+        log.info(line)
+        progress.hear(line)
+
+    try:
+        ending = stages.run(stage, on_line)
+    except StageFailed as error:
+        if task_run.run_count <= len(RETRIES.get(stage, ())):
+            raise
+        return Failed(message=str(error))
+    return Completed(name=ending, message=f"{stage}: {ending}")
+
+
+@task(task_run_name="{stage}", cache_policy=NO_CACHE, persist_result=False)
+def set_aside(stage: str, failed: str) -> State:
+    """Record that a stage was not run because one that it needs failed."""
+    return State(
+        type=StateType.CANCELLED, name="NotRun", message=f"{stage} was not run: {failed} failed"
+    )
+
+
+@flow(name="reproduce", persist_result=False)
+def reproduce(
+    targets: list[str] | None = None,
+    force: bool = False,
+    cores: int | None = None,
+    timeout_minutes: float | None = None,
+) -> State:
+    """Bring every stage of dvc.yaml up to date and show the leaderboard.
+
+    Args:
+        targets: Stages, or groups of stages, that are wanted, with all they need; default: all.
+        force: Run every one of them, even where nothing changed.
+        cores: Cores to use; default: all. A stage takes as many as the threads that it pins.
+        timeout_minutes: End the flow, and all that it started, after so long; default: never.
+
+    """
+    root = Path()
+    try:
+        _check(cores, timeout_minutes)
+        with checkout.hold(root, str(flow_run.name)) as lock:
+            keeper = Keeper(root)
+            if keeper.mend():
+                get_run_logger().warning("dvc.lock was half a file, left by a killed run: put back")
+            graph = read_graph(root)
+            graph = graph if targets is None else graph.select(targets)
+            schedule = Schedule(graph, read_cores(root), cores or os.cpu_count() or 1)
+            stages = Stages(root, force=force, keep=[lock])
+            return _reproduce(root, Walk(graph, schedule, stages, keeper), timeout_minutes)
+    except UserError as error:
+        return Failed(message=str(error))
+
+
+def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
+    walk.run(None if minutes is None else time.monotonic() + 60.0 * minutes)
+    if (root / layout.LEADERBOARD).exists():
+        artifacts.leaderboard(root)
+    lineage.publish(root, get_run_logger())
+    return walk.verdict()
+
+
+def _check(cores: int | None, minutes: float | None) -> None:
+    for name, value in (("cores", cores), ("timeout_minutes", minutes)):
+        if value is not None and value <= 0:
+            raise UserError(f"{name} must be greater than 0 (it is {value})")
+
+
+class Walk:
+    """Takes the stages of a schedule through Prefect."""
+
+    def __init__(self, graph: Graph, schedule: Schedule, stages: Stages, keeper: Keeper) -> None:
+        self._graph = graph
+        self._schedule = schedule
+        self._stages = stages
+        self._keeper = keeper
+        self._futures: dict[str, Future] = {}
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._names: dict[str, str] = {}
+
+    def run(self, deadline: float | None) -> None:
+        """Run all; whatever interrupts this ends every stage that runs."""
+        try:
+            self._keeper.keep()
+            while True:
+                for stage in self._schedule.start():
+                    self._submit(stage)
+                if self._schedule.is_over:
+                    break
+                self._take_end(deadline)
+        except BaseException:
+            self._stages.stop()
+            raise
+        self._keeper.forget()
+
+    def verdict(self) -> State:
+        """Completed, or Failed naming the stages that failed and those that did not run."""
+        counts = {name: list(self._names.values()).count(name) for name in self._names.values()}
+        summary = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        if not self._schedule.failed:
+            return Completed(message=f"{len(self._names)} stages: {summary}")
+        return Failed(message=f"failed: {', '.join(self._schedule.failed)} ({summary})")
+
+    def _submit(self, stage: str) -> None:
+        delays = RETRIES.get(stage, ())
+        runner = run_stage.with_options(retries=len(delays), retry_delay_seconds=list(delays))
+        future: Future = runner.submit(
+            stage, self._stages, wait_for=self._needed(stage), return_state=False
+        )
+        future.add_done_callback(lambda _: self._ended.put(stage))
+        self._futures[stage] = future
+
+    def _take_end(self, deadline: float | None) -> None:
+        """Wait for the next end of a stage and take note of it."""
+        try:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            stage = self._ended.get(timeout=left)
+        except queue.Empty:
+            raise UserError(
+                "the flow took longer than timeout_minutes allows", next_step="make flow goes on"
+            ) from None
+        self._keeper.keep()
+        future = self._futures[stage]
+        future.wait()
+        self._names[stage] = str(future.state.name)
+        dropped = self._schedule.finish(stage, succeeded=future.state.is_completed())
+        for name in self._graph.upstream:
+            if name in dropped:
+                self._names[name] = "NotRun"
+                self._futures[name] = set_aside.submit(
+                    name, dropped[name], wait_for=self._needed(name), return_state=False
+                )
+
+    def _needed(self, stage: str) -> list[Any]:
+        """Futures of what a stage needs, so that Prefect draws the edges; failures may pass."""
+        needed = [name for name in self._graph.upstream[stage] if name in self._futures]
+        return [allow_failure(self._futures[name]) for name in sorted(needed)]
+
+
+if __name__ == "__main__":
+    from flows.command import main
+
+    sys.exit(main(reproduce))

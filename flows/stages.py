@@ -1,0 +1,153 @@
+"""Runs one stage: `dvc repro -s STAGE` under a supervisor, its output handed on line by line.
+
+`-s` does not look upstream, so whoever calls walks the graph in order. DVC says what it did in a
+line of its own, which decides how the end is named. Nothing here knows Prefect.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from flows.processes import Supervised, supervised
+from flows.waiting import PATIENCE, LockWatch
+
+RETRY = 2.0
+BUSY = "is busy, it is being blocked by"
+HINTS = (
+    "To track the changes with git, run:",
+    "\tgit add ",
+    "To enable auto staging, run:",
+    "\tdvc config core.autostage true",
+    "Use `dvc push` to send your updates to remote storage.",
+)
+"""What DVC says after every stage to somebody at a terminal; the log is clearer without."""
+
+
+class Ending(StrEnum):
+    """How a stage ended well."""
+
+    COMPLETED = "Completed"
+    SKIPPED = "Skipped"
+    RESTORED = "Restored"
+
+
+class StageFailed(Exception):  # noqa: N818 - it is what happened, not a fault of this code
+    """A stage ended badly; the message is what it said."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What one `dvc repro -s STAGE` said. busy: another DVC process holds the stage's files."""
+
+    stage: str
+    ending: Ending | None = None
+    busy: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    def hear(self, line: str) -> None:
+        """Take note of a line of output."""
+        endings = {
+            f"Running stage '{self.stage}':": Ending.COMPLETED,
+            f"Stage '{self.stage}' is cached - skipping run, checking out outputs": Ending.RESTORED,
+            f"Stage '{self.stage}' didn't change, skipping": Ending.SKIPPED,
+        }
+        self.ending = self.ending or endings.get(line)
+        self.busy = self.busy or BUSY in line
+        continues = bool(self.problems) and line.startswith("  ")
+        if line.startswith(("textmill: ", "ERROR: ")) or continues:
+            self.problems.append(line)
+
+    def problem(self, code: int) -> str:
+        """What went wrong, in the words of the step or of DVC."""
+        return "\n".join(self.problems) or f"dvc repro ended with exit code {code}"
+
+
+class Stages:
+    """Runs stages of one checkout; `stop` ends all that run and lets no other start.
+
+    keep: file descriptors that the processes of a stage hold as long as they live.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        force: bool = False,
+        keep: Sequence[int] = (),
+        patience: float = PATIENCE,
+    ) -> None:
+        self._root = root
+        self._force = force
+        self._keep = keep
+        self._patience = patience
+        self._running: set[Supervised] = set()
+        self._guard = threading.Lock()
+        self._stopped = threading.Event()
+
+    def run(self, stage: str, on_line: Callable[[str], None]) -> Ending:
+        """Run a stage to its end. StageFailed with what it said where the end is bad."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            attempt = Attempt(stage)
+            code, problem = self._attempt(attempt, on_line)
+            if self._stopped.is_set():
+                raise StageFailed("stopped with the flow")
+            if problem:
+                raise StageFailed(problem)
+            if code == 0:
+                if attempt.ending is None:
+                    on_line("DVC did not say what it did with the stage: taken as run")
+                return attempt.ending or Ending.COMPLETED
+            if not attempt.busy or time.monotonic() > deadline:
+                raise StageFailed(attempt.problem(code))
+            self._stopped.wait(RETRY)
+
+    def stop(self) -> None:
+        """End every running stage; their `run` returns once nothing of them lives."""
+        with self._guard:
+            self._stopped.set()
+            for run in self._running:
+                run.stop()
+
+    def _attempt(self, attempt: Attempt, on_line: Callable[[str], None]) -> tuple[int, str]:
+        """Exit code of one DVC process, and what the watch over DVC's lock found."""
+        force = ["--force"] if self._force else []
+        command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "-s"]
+        with supervised(
+            [*command, *force, attempt.stage],
+            interrupt="group",
+            root=self._root,
+            environment=environment(),
+            keep=self._keep,
+            output=subprocess.PIPE,
+        ) as run:
+            self._enrol(run)
+            try:
+                with LockWatch(run, self._root, self._patience) as watch:
+                    for line in run.output:
+                        attempt.hear(line.rstrip())
+                        if line.strip() and not line.startswith(HINTS):
+                            on_line(line.rstrip())
+                    return run.wait(), watch.problem
+            finally:
+                with self._guard:
+                    self._running.discard(run)
+
+    def _enrol(self, run: Supervised) -> None:
+        with self._guard:
+            self._running.add(run)
+            if self._stopped.is_set():
+                run.stop()
+
+
+def environment() -> dict[str, str]:
+    """The environment of a stage: this interpreter's programs first, output without delay."""
+    programs = str(Path(sys.executable).parent)
+    path = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
+    return os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
