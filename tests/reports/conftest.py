@@ -8,16 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from textmill.reports.certainty import with_intervals
+from textmill.reports.certainty import with_certainty
 from textmill.reports.curves import Curve
 from textmill.reports.leaderboard import build, text_facts
 from textmill.reports.records import Leaderboard, Text
 from textmill.reports.view import Facts, View
+from textmill.scoring.permutation import Permutation
 from textmill.scoring.significance import Bootstrap
 
 KEY = "a" * 64
 BYTES, TOKENS = 6_000, {"char": 6_000, "word": 1_200, "subword": 2_000}
 PLAN = Bootstrap(replicates=400)
+FLIPS = Permutation(draws=2_000)
 
 SOURCE: dict[str, Any] = {
     "corpus": "plays",
@@ -113,19 +115,20 @@ def scored() -> Callable[..., pa.Table]:
 
 @pytest.fixture(scope="session")
 def full_board(one_metrics, plays, scored) -> Leaderboard:
-    """Six ranked models over three tokenizations, three that are not, intervals."""
+    """Six ranked models over three tokenizations, three that are not, intervals, pairs."""
+    kneser_ney = "modified Kneser-Ney, order 5"
     scores = {
-        "mix_subword": (1.40, "subword", "mixtures"),
-        "kn_subword": (1.50, "subword", "ngrams"),
-        "kn_word": (1.5001, "word", "ngrams"),
-        "lstm_subword": (1.60, "subword", "networks"),
-        "lstm_char": (1.90, "char", "networks"),
-        "uniform_char": (6.60, "char", "ngrams"),
-        "flat_word": (None, "word", "ngrams"),
+        "mix_subword": (1.40, "subword", "mixtures", ""),
+        "kn_subword": (1.50, "subword", "ngrams", kneser_ney),
+        "kn_word": (1.5001, "word", "ngrams", kneser_ney),
+        "lstm_subword": (1.60, "subword", "networks", "LSTM, 2 x 300"),
+        "lstm_char": (1.90, "char", "networks", "LSTM, 1 x 100"),
+        "uniform_char": (6.60, "char", "ngrams", "uniform"),
+        "flat_word": (None, "word", "ngrams", "flat"),
     }
     metrics = {
-        name: one_metrics(name, test, tokenizer, group=group)
-        for name, (test, tokenizer, group) in scores.items()
+        name: one_metrics(name, test, tokenizer, group=group, kind=kind)
+        for name, (test, tokenizer, group, kind) in scores.items()
     }
     metrics["mix_subword"] |= {
         "kind": "0.55 kn_subword + 0.45 lstm_subword",
@@ -138,8 +141,8 @@ def full_board(one_metrics, plays, scored) -> Leaderboard:
     declared = [(name, one["group"]) for name, one in metrics.items()]
     board = build([*declared, ("gone_word", "networks")], metrics, KEY, plays)
     seeds = {name: seed for seed, name in enumerate(scores)}
-    tables = {n: scored(test, seeds[n]) for n, (test, _, _) in scores.items() if test}
-    return with_intervals(board, tables.__getitem__, PLAN)
+    tables = {n: scored(test, seeds[n]) for n, (test, *_) in scores.items() if test}
+    return with_certainty(board, tables.__getitem__, PLAN, FLIPS)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from textmill.reports.curves import learning_curves
+from textmill.reports.curves import Curve, learning_curves
 
 HEADER = "step,tokens,train_loss,valid_loss,learning_rate,gradient_norm\n"
 
@@ -38,3 +38,8 @@ def test_looks_that_are_not_finite_and_unranked_models_are_left_out(tmp_path, on
     path.write_text(f"{HEADER}1,100,nan,inf,0.1,1.0\n2,200,3.0,2.5,0.1,1.0\n")
     (curve,) = learning_curves({"lstm": path, "other": path}, {"lstm": one_metrics("lstm", 1.6)})
     assert len(curve.megabytes) == 1
+
+
+def test_the_best_look_is_the_first_of_the_best():
+    scores = (3.0, 1.8, 1.7, 1.7, 1.9)
+    assert Curve("lstm", "char", tuple(map(float, range(5))), scores).best == 2

@@ -11,9 +11,6 @@ import pytest
 
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import build
-from textmill.reports.pictures.draw import draw
-from textmill.reports.pictures.paper import NARROW, WIDE, edge, tokenizer_roles
-from textmill.reports.pictures.sizes import frontier
 from textmill.reports.records import SourceFile, to_json
 from textmill.reports.view import View
 
@@ -80,7 +77,11 @@ def test_nothing_is_loaded_from_elsewhere(page, full_view):
     assert [tag for tag, _ in page.elements if tag in ("script", "link", "iframe", "img")] == []
     assert page.attributes("src") == []
     outside = [(tag, value) for tag, value in page.attributes("href") if not value.startswith("#")]
-    assert outside == [("a", "https://example.org/plays.txt")]
+    docs = [value for _, value in outside if value.startswith("../docs/")]
+    assert set(docs) == {"../docs/scoring.md", "../docs/models.md"}
+    assert [one for one in outside if one[1] not in docs] == [
+        ("a", "https://example.org/plays.txt")
+    ]
     content = render_html(full_view)
     assert "@import" not in content
     assert re.findall(r"url\((?!#)", content) == []
@@ -143,13 +144,8 @@ def test_hostile_names_and_titles_are_only_text(one_metrics, plays):
     assert page.misplaced == []
     assert page.text.count(evil) >= 10
     links = [value for tag, value in page.attributes("href") if tag == "a"]
+    links = [link for link in links if not link.startswith("../docs/")]
     assert links == ['https://x.org/"><b>']
-
-
-def test_letters_that_no_font_of_ours_has_are_drawn_without_a_warning(one_metrics, plays):
-    name = "模型_🙂"
-    board = build([(name, "ngrams")], {name: one_metrics(name, 1.5)}, KEY, plays)
-    assert f">{name}</text>" in draw(View(board))["ranking"].wide
 
 
 def test_the_same_view_gives_the_same_bytes_in_another_process(full_view, tmp_path):
@@ -196,60 +192,47 @@ def test_a_tie_with_the_best_is_called_a_tie(full_view):
     assert "tie 0.100 [\N{MINUS SIGN}0.002," in page.text
 
 
-def test_pictures_use_only_colours_of_the_page(full_view):
-    for picture in draw(full_view).values():
-        for drawn in (picture.wide, picture.narrow):
-            assert re.findall(r"#[0-9a-f]{6}", drawn) == []
-            assert "var(--ink)" in drawn
+def test_the_documents_that_the_page_links_to_are_in_the_checkout(page, root):
+    links = {value for _, value in page.attributes("href") if value.startswith("../")}
+    assert len(links) == 2
+    assert all((root / "reports" / link).resolve().is_file() for link in links)
 
 
-def test_dots_stand_in_order_of_bits_per_byte_and_the_far_one_at_the_edge(full_view):
-    drawn = draw(full_view)["ranking"].wide
-    names = re.findall(r">([a-z]+_[a-z]+)</text>", drawn)
-    assert names == [entry.name for entry in full_view.board.models]
-    assert edge(full_view) < 6.6
-    assert edge(full_view) > 1.9
-    near = View(dataclasses.replace(full_view.board, models=full_view.board.models[:5]))
-    assert edge(near) == float("inf")
+def test_the_triangle_holds_every_difference_and_marks_what_is_not_told_apart(full_view):
+    content = render_html(full_view)
+    table = content[content.index('<table class="triangle"') :]
+    rows = re.findall(r"<tr>.*?</tr>", table[: table.index("</table>")], flags=re.DOTALL)[1:]
+    shown = [re.sub(r"<[^>]+>", "", row).split() for row in rows]
+    assert shown[0] == ["2", "kn_subword", "0.100"]
+    assert shown[1] == ["3", "kn_word", "0.100", "0.000", "not", "told", "apart"]
+    assert shown[2] == ["4", "lstm_subword", "0.200", "0.100", "0.100"]
+    assert shown[4] == ["6", "uniform_char", "5.20", "5.10", "5.10", "5.00", "4.70"]
+    assert table.count(" not told apart</span>") == 1
+    assert "kn_subword and kn_word (adjusted p = 0.99)." in Page(content).text
 
 
-def test_colours_follow_the_tokenizer_not_the_rank(full_view):
-    roles = tokenizer_roles(full_view)
-    assert roles == {"char": "series-0", "subword": "series-1", "word": "series-2"}
-    board = dataclasses.replace(full_view.board, models=full_view.board.models[::-1])
-    assert tokenizer_roles(View(board)) == roles
+def test_two_models_that_are_told_apart_need_no_table(full_board):
+    two = dataclasses.replace(full_board, models=full_board.models[:2], pairs=full_board.pairs[:1])
+    content = render_html(View(two))
+    assert "told apart on this text" in content
+    assert '<table class="triangle"' not in content
+    assert "Holm" not in content
 
 
-def test_frontier_is_what_no_smaller_model_beats(full_view):
-    sizes = {
-        "mix_subword": 50,
-        "kn_subword": 30,
-        "kn_word": 20,
-        "lstm_subword": 20,
-        "lstm_char": 10,
-    }
-    models = [
-        dataclasses.replace(entry, bytes_on_disk=sizes[entry.name])
-        for entry in full_view.board.models[:5]
-    ]
-    assert [entry.name for entry in frontier(models)] == [
-        "lstm_char",
-        "kn_word",
-        "kn_subword",
-        "mix_subword",
-    ]
+def test_the_page_explains_the_methods_that_appear_and_no_others(full_view, full_board):
+    page = Page(render_html(full_view)).text
+    assert "Why a mixture wins" in page
+    assert "mix_subword is 0.55 kn_subword + 0.45 lstm_subword" in page
+    assert "of order 5, predicts a token from the 4 before it" in page
+    assert "2 x 300 : layers and numbers in each" in page
+    assert "Add-k" not in page
+    networks = [entry for entry in full_board.models if entry.group == "networks"]
+    page = Page(render_html(View(dataclasses.replace(full_board, models=networks, pairs=())))).text
+    assert "LSTM" in page
+    for absent in ("Kneser", "A mixture", "Uniform", "N-gram models", "what stands between"):
+        assert absent not in page, absent
 
 
-def test_long_names_are_cut_so_that_the_picture_keeps_its_room(one_metrics, plays):
-    name = "n" * 300
-    board = build([(name, "ngrams")], {name: one_metrics(name, 1.5)}, KEY, plays)
-    for paper, drawn in zip((WIDE, NARROW), _both(View(board)), strict=True):
-        (shown,) = re.findall(r">(n+…)</text>", drawn)
-        assert shown == paper.shown(name)
-        assert 10 < len(shown) < 60
-        assert paper.room([name]) < 0.5 * paper.width
-
-
-def _both(view: View) -> tuple[str, str]:
-    picture = draw(view)["ranking"]
-    return picture.wide, picture.narrow
+def test_what_is_worth_noticing_stands_on_the_page(full_view):
+    assert "Every network was still learning" in Page(render_html(full_view)).text
+    assert '<ul class="remarks">' not in render_html(View(full_view.board))

@@ -7,7 +7,7 @@ import json
 import pytest
 from rich.console import Console
 
-from textmill.reports.certainty import with_intervals
+from textmill.reports.certainty import with_certainty
 from textmill.reports.leaderboard import build
 from textmill.reports.plain import render_csv, render_json, render_markdown
 from textmill.reports.records import from_json
@@ -93,8 +93,44 @@ def test_a_wide_terminal_shows_every_column_and_a_narrow_one_the_telling_ones(ti
         assert heading in wide
     assert "3 min 20 s" in wide
     assert "valid" in narrow
-    assert "on disk" not in narrow
+    table = narrow.split("Too narrow")[0]
+    assert "on disk" not in table
     assert "gone_word: it has not been scored yet: dvc repro" in narrow
+
+
+def test_a_narrow_terminal_names_the_columns_that_it_leaves_out(timed_view):
+    for width, left_out in ((60, 5), (80, 3), (140, 0)):
+        shown = " ".join(in_terminal(timed_view, width).split())
+        head, *note = shown.split("Too narrow to show: ")
+        assert len(note) == bool(left_out), width
+        if note:
+            named = note[0].split(". A wider terminal, --json or the page has them.")[0].split(", ")
+            assert len(named) == left_out
+            assert set(named) < {
+                "tokens",
+                "behind the best",
+                "unknown",
+                "size",
+                "on disk",
+                "training",
+            }
+            assert not any(heading in head for heading in named)
+
+
+def test_one_line_names_the_pairs_that_are_not_told_apart(full_view):
+    line = "Not told apart on this text (permutation test, Holm, 5 %): kn_subword and kn_word."
+    assert line in render_markdown(full_view)
+    assert line in in_terminal(full_view, 120)
+
+
+def test_remarks_are_yellow_in_the_terminal_and_a_list_in_markdown(full_view):
+    remark = "Every network was still learning when its steps ran out: more steps would help."
+    assert f"- {remark}" in render_markdown(full_view).splitlines()
+    out = io.StringIO()
+    Console(file=out, width=120, force_terminal=True, color_system="standard").print(
+        render_terminal(full_view)
+    )
+    assert f"\x1b[33m{remark}\x1b[0m" in out.getvalue()
 
 
 def test_without_facts_no_form_speaks_of_training_time(full_view):
@@ -110,7 +146,7 @@ def test_names_in_the_terminal_are_not_markup(one_metrics, plays):
 
 def test_equal_scores_give_equal_bytes(full_view, scored):
     scores = {name: scored(1.4 + rank / 10, rank) for rank, name in enumerate(ORDER)}
-    again = [with_intervals(full_view.board, scores.__getitem__) for _ in range(2)]
+    again = [with_certainty(full_view.board, scores.__getitem__) for _ in range(2)]
     for render in (render_json, render_csv, render_markdown):
         first, second = (render(View(board)) for board in again)
         assert first == second

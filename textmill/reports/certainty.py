@@ -1,4 +1,4 @@
-"""How far each model is behind the best, with an interval, from the scores of every line.
+"""How sure the differences are, from the scores of every line: intervals, and tests of all pairs.
 
 The models were scored on the same lines in the same order; that is checked, because a paired
 interval over lines that do not match would be a small number about nothing.
@@ -11,31 +11,28 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.reports.records import Certainty, Leaderboard
-from textmill.scoring.significance import Bootstrap, behind, cut
+from textmill.reports.records import Certainty, Entry, Leaderboard, Pair
+from textmill.scoring.permutation import Comparison, Permutation, every_pair
+from textmill.scoring.significance import Bootstrap, Floats, Integers, behind, cut
 
 
-def with_intervals(
-    board: Leaderboard, scores: Callable[[str], pa.Table], plan: Bootstrap | None = None
+def with_certainty(
+    board: Leaderboard,
+    scores: Callable[[str], pa.Table],
+    plan: Bootstrap | None = None,
+    test: Permutation | None = None,
 ) -> Leaderboard:
-    """The leaderboard with every model's distance to the best.
+    """The leaderboard with every model's distance to the best, and every two models compared.
 
     `scores(name)` is a model's table on the test split, a row a line. A text of fewer lines than
-    pieces are needed leaves the leaderboard without intervals.
+    pieces are needed leaves the leaderboard without either.
     """
-    plan = plan or Bootstrap()
+    plan, test = plan or Bootstrap(), test or Permutation()
     if not board.models:
         return board
-    names = [entry.name for entry in board.models]
-    first = scores(names[0])
-    doc_L, bytes_L = first["doc"].to_numpy(), first["bytes"].to_numpy()
-    nats_LM = np.empty((len(doc_L), len(names)))
-    for column, name in enumerate(names):
-        table = scores(name)
-        _refuse_other_lines(table, doc_L, bytes_L, f"{name} and {names[0]}")
-        nats_LM[:, column] = table["nats_tokens"].to_numpy() + table["nats_spelling"].to_numpy()
-    pieces = cut(doc_L, bytes_L, nats_LM, plan)
-    if pieces is None:
+    doc_L, bytes_L, nats_LM = _line_scores([entry.name for entry in board.models], scores)
+    pieces, compared = cut(doc_L, bytes_L, nats_LM, plan), every_pair(doc_L, nats_LM, test)
+    if pieces is None or compared is None:
         return board
     intervals = behind(pieces, 0, plan)
     return dataclasses.replace(
@@ -51,8 +48,36 @@ def with_intervals(
             replicates=plan.replicates,
             confidence=plan.confidence,
             seed=plan.seed,
+            flipped=compared.pieces,
+            flips=compared.draws,
         ),
+        pairs=tuple(_pair(board.models, one) for one in compared.pairs),
     )
+
+
+def _pair(models: tuple[Entry, ...], found: Comparison) -> Pair:
+    first, second = models[found.first], models[found.second]
+    return Pair(
+        first=first.name,
+        second=second.name,
+        difference=second.bits_per_byte - first.bits_per_byte,
+        p=found.p,
+        p_adjusted=found.p_adjusted,
+    )
+
+
+def _line_scores(
+    names: list[str], scores: Callable[[str], pa.Table]
+) -> tuple[Integers, Integers, Floats]:
+    """Document, bytes and each model's nats of every line."""
+    first = scores(names[0])
+    doc_L, bytes_L = first["doc"].to_numpy(), first["bytes"].to_numpy()
+    nats_LM = np.empty((len(doc_L), len(names)))
+    for column, name in enumerate(names):
+        table = scores(name)
+        _refuse_other_lines(table, doc_L, bytes_L, f"{name} and {names[0]}")
+        nats_LM[:, column] = table["nats_tokens"].to_numpy() + table["nats_spelling"].to_numpy()
+    return doc_L, bytes_L, nats_LM
 
 
 def _refuse_other_lines(

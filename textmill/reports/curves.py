@@ -24,6 +24,11 @@ class Curve:
     """Training text read so far, every pass over it counted anew."""
     bits_per_byte: tuple[float, ...]
 
+    @property
+    def best(self) -> int:
+        """The look whose weights were kept: the first of the best."""
+        return self.bits_per_byte.index(min(self.bits_per_byte))
+
 
 def learning_curves(
     histories: Mapping[str, Path], metrics: Mapping[str, Mapping[str, Any]]

@@ -10,12 +10,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from textmill.reports import differences, methods, wording
 from textmill.reports import view as views
-from textmill.reports import wording
 from textmill.reports.pictures.draw import draw
-from textmill.reports.pictures.learning import best_ngram
+from textmill.reports.pictures.learning import best_ngram, from_above
 from textmill.reports.pictures.paper import edge, tokenizer_roles
 from textmill.reports.records import Entry
+from textmill.reports.remarks import remarks
 from textmill.reports.view import View
 
 FILES_SHOWN = 6
@@ -38,6 +39,7 @@ def render_html(view: View) -> str:
         "perplexity": wording.perplexity,
         "size": wording.size,
         "whole": wording.whole,
+        "p_value": differences.p_value,
         "together": _together,
     }
     return environment.get_template("leaderboard.html").render(_context(view))
@@ -62,9 +64,29 @@ def _context(view: View) -> dict[str, Any]:
         "confidence": views.confidence(view),
         "pieces": views.pieces(view),
         "has_facts": bool(view.facts),
+        "remarks": remarks(view),
+        "triangle": differences.triangle(view),
+        "same": differences.not_told_apart(view),
+        "level": differences.level(view),
+        "from_above": from_above(view) if board.models and view.curves else (),
+        **_explained(view),
         "links": [(source, _is_address(source)) for source in board.text.sources],
         "files": board.text.files[:FILES_SHOWN],
         "more_files": max(0, len(board.text.files) - FILES_SHOWN),
+    }
+
+
+def _explained(view: View) -> dict[str, Any]:
+    """What the page has to explain of methods."""
+    found = methods.methods(view)
+    mixture = found[methods.MIXTURE]
+    return {
+        "methods": found,
+        "has_methods": any(found.values()),
+        "tokens": methods.tokens(view),
+        "order": methods.order,
+        "is_opposite": bool(mixture and methods.is_counting_and_learning(mixture, view)),
+        "mixture_wins": bool(view.best and view.best.parts),
     }
 
 

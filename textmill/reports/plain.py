@@ -6,9 +6,10 @@ import json
 import re
 from dataclasses import asdict
 
+from textmill.reports import differences, wording
 from textmill.reports import view as views
-from textmill.reports import wording
 from textmill.reports.records import to_json
+from textmill.reports.remarks import remarks
 from textmill.reports.view import View
 
 CSV_COLUMNS = (
@@ -73,7 +74,9 @@ def render_markdown(view: View) -> str:
         rows = [[column.text(entry, view) for column in columns] for entry in board.models]
         numbers = [column.is_number and column.key != "behind" for column in columns]
         parts.append(_table([column.heading for column in columns], rows, numbers))
-        parts.append(views.how_certain(view))
+        parts += filter(None, [views.how_certain(view), _escaped(differences.in_a_line(view))])
+    if noticed := remarks(view):
+        parts.append("\n".join(f"- {_escaped(remark)}" for remark in noticed))
     if board.unranked:
         reasons = [f"- {_escaped(one.name)}: {_escaped(one.reason)}" for one in board.unranked]
         parts.append("## Not ranked\n\n" + "\n".join(reasons))

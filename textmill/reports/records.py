@@ -109,7 +109,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How the intervals were made: what was drawn, how often, with what confidence."""
+    """How the intervals and tests were made: what was drawn, how often, with what confidence."""
 
     unit: str
     drawn: int
@@ -117,6 +117,10 @@ class Certainty:
     replicates: int
     confidence: float
     seed: int
+    flipped: int
+    """Disjoint pieces whose labels the permutation tests swap."""
+    flips: int
+    """Draws of the permutation tests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from textmill.reports import differences, wording
 from textmill.reports import view as views
-from textmill.reports import wording
 from textmill.reports.records import Tokenization
+from textmill.reports.remarks import remarks
 from textmill.reports.view import Column, View
 
 
 class _Fitting:
-    """The main table; leaves out the least telling columns where the terminal is narrow."""
+    """The main table; leaves out the least telling columns where the terminal is narrow.
+
+    What was left out is named below it: a column that silently goes missing is not looked for.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -26,6 +30,12 @@ class _Fitting:
             columns.remove(min(columns, key=lambda column: column.weight))
             table = _main_table(self._view, columns)
         yield table
+        left_out = [one.heading for one in views.columns(self._view) if one not in columns]
+        if left_out:
+            yield _below(
+                f"Too narrow to show: {', '.join(left_out)}. A wider terminal, --json or the page "
+                "has them."
+            )
 
 
 class TerminalLeaderboard:
@@ -41,7 +51,11 @@ class TerminalLeaderboard:
         yield Text()
         if view.board.models:
             yield _Fitting(view)
-            yield Padding(Text(views.how_certain(view), style="dim"), (0, 0, 0, 1))
+            for words in (views.how_certain(view), differences.in_a_line(view)):
+                if words:
+                    yield _below(words)
+            for remark in remarks(view):
+                yield _below(remark, "yellow")
         yield from _unranked(view)
         yield from _perplexities(view)
 
@@ -49,6 +63,11 @@ class TerminalLeaderboard:
 def render_terminal(view: View) -> TerminalLeaderboard:
     """A rich renderable; `Console().print(render_terminal(view))` shows it."""
     return TerminalLeaderboard(view)
+
+
+def _below(words: str, style: str = "dim") -> Padding:
+    """A sentence under the main table, in line with its first column."""
+    return Padding(Text(words, style=style), (0, 0, 0, 1))
 
 
 def _width(table: Table, console: Console, options: ConsoleOptions) -> int:

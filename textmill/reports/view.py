@@ -116,10 +116,10 @@ def pieces(view: View) -> str:
 
 
 def how_certain(view: View) -> str:
-    """What the intervals were drawn over and what they speak of, in a line or two."""
+    """What the intervals were drawn over and what they speak of; empty where there are none."""
     certainty = view.board.certainty
     if certainty is None:
-        return "The test text is too short for intervals."
+        return ""
     return (
         f"Brackets: {confidence(view)} intervals, paired, {wording.whole(certainty.replicates)} "
         f"draws of {pieces(view)}. They speak of the test text, not of the training seed."

@@ -17,14 +17,13 @@ Holm's adjustment (1979) holds the chance of even one such error among all pairs
 one test, whatever the pairs have to do with each other.
 
 Simulated with two equally good models, p is below 0.05 in 4.6 % of 2,000 texts of 60 documents
-of log-normal length; in 7.4 % where the difference has mean zero but is as skewed as an
-exponential, which is more than the test assumes away. On one text of 1,500 lines whose
-neighbours correlate by 0.5 it is 5.1 % over blocks, and would be 23 % over single lines
-(`benchmarks/intervals.py`).
+of log-normal length; in 7.4 % where the difference has mean zero but is skewed like an
+exponential, since a coin makes it symmetric. On one text of 1,500 lines whose neighbours correlate
+by 0.5 it is 5.1 % over blocks, and would be 23 % over single lines (`benchmarks/intervals.py`).
 
 Shapes: L lines, P pieces, M models, R draws, K pairs. Cost: R x P x M additions, one piece after
-the other: a fixed order, which no thread count changes, and no more than R x M numbers at once. 55 pairs
-over 52 blocks take 0.02 s.
+the other: a fixed order, which no thread count changes, and no more than R x M numbers at once.
+55 pairs over 52 blocks take 0.02 s.
 """
 
 from dataclasses import dataclass

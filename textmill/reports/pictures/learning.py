@@ -1,8 +1,11 @@
 """Learning curves: bits per byte on validation against the text read, a line a network."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 
 from textmill.reports import wording
+from textmill.reports.curves import Curve
 from textmill.reports.pictures import svg
 from textmill.reports.pictures.paper import Paper, name_height, quiet, tokenizer_roles
 from textmill.reports.pictures.svg import colour
@@ -16,19 +19,14 @@ FEW_LOOKS = 25
 def learning(view: View, paper: Paper) -> str:
     """The picture as an SVG element; a dashed line is the best n-gram model on validation.
 
-    The first steep fall is cut off at the top: it would flatten the part that tells.
+    A ring is a network's best look, whose weights were kept; its height is carried to the name.
     """
-    rival = best_ngram(view)
-    ends = {curve.name: curve.bits_per_byte[-1] for curve in view.curves}
-    if rival and rival.bits_per_byte_valid:
-        ends[rival.name] = rival.bits_per_byte_valid
-    low, high = min(ends.values()), max(ends.values())
-    highest = max(max(curve.bits_per_byte) for curve in view.curves)
-    top = max(min(highest, high + 0.6 * low), low + 0.1)
+    rival, levels = best_ngram(view), _levels(view)
+    low, top = min(levels.values()), ceiling(view)
     height = (0.42 if paper.width > 500 else 0.8) * paper.width
     figure = svg.new_figure(paper.width, height)
     left, foot = 3.2 * paper.letters / paper.width, 3.8 * paper.letters / height
-    right = 1 - paper.room(ends) / paper.width
+    right = 1 - paper.room(levels) / paper.width
     head = 1 - 2.4 * paper.letters / height
     axes = figure.add_axes((left, foot, right - left, head - foot))
     axes.set_ylim(low - 0.06 * (top - low), top)
@@ -37,30 +35,61 @@ def learning(view: View, paper: Paper) -> str:
     name_height(axes, paper)
     axes.locator_params(nbins=6 if paper.width > 500 else 4)
     if rival:
-        axes.axhline(ends[rival.name], color=colour("muted"), linewidth=1.1, dashes=(4, 2))
+        axes.axhline(levels[rival.name], color=colour("muted"), linewidth=1.1, dashes=(4, 2))
     roles = tokenizer_roles(view)
     for curve in view.curves:
-        paint = colour(roles.get(curve.tokenizer, "muted"))
-        looks = "o" if len(curve.megabytes) <= FEW_LOOKS else ""
-        axes.plot(
-            curve.megabytes,
-            curve.bits_per_byte,
-            color=paint,
-            linewidth=2,
-            marker=looks,
-            markersize=4,
-        )
-        read, score = curve.megabytes[-1], curve.bits_per_byte[-1]
-        far = axes.get_xlim()[1]
-        axes.plot([read, far], [score, score], color=paint, linewidth=1, alpha=0.45)
-        axes.plot(
-            [read], [score], marker="o", color=paint, markersize=6, markeredgewidth=0, clip_on=False
-        )
-    _name_ends(axes, ends, paper, height * (head - foot))
-    description = "Bits per byte on validation while training. At the end: " + ", ".join(
-        f"{name} {wording.bits(end)}" for name, end in ends.items()
+        _line(axes, curve, colour(roles.get(curve.tokenizer, "muted")))
+    _name_levels(axes, levels, paper, height * (head - foot))
+    description = "Bits per byte on validation while training. At best: " + ", ".join(
+        f"{name} {wording.bits(level)}" for name, level in levels.items()
     )
     return svg.to_svg(figure, f"learning-{paper.name}", description)
+
+
+def ceiling(view: View) -> float:
+    """Where the picture ends above: the first steep fall would flatten the part that tells."""
+    low, high = min(_levels(view).values()), max(_levels(view).values())
+    highest = max(max(curve.bits_per_byte) for curve in view.curves)
+    return max(min(highest, high + 0.6 * low), low + 0.1)
+
+
+def from_above(view: View) -> tuple[Curve, ...]:
+    """The curves that begin above the picture."""
+    return tuple(curve for curve in view.curves if curve.bits_per_byte[0] > ceiling(view))
+
+
+def _levels(view: View) -> dict[str, float]:
+    """The best of every network, and of the n-gram model beside them."""
+    levels = {curve.name: curve.bits_per_byte[curve.best] for curve in view.curves}
+    rival = best_ngram(view)
+    if rival and rival.bits_per_byte_valid:
+        levels[rival.name] = rival.bits_per_byte_valid
+    return levels
+
+
+def _line(axes: Axes, curve: Curve, paint: str) -> None:
+    """The curve, an arrow where it comes in from above, and a ring at the best look."""
+    read, scores = curve.megabytes, curve.bits_per_byte
+    looks = "o" if len(read) <= FEW_LOOKS else ""
+    axes.plot(read, scores, color=paint, linewidth=2, marker=looks, markersize=4)
+    best, level = read[curve.best], scores[curve.best]
+    axes.plot([best, axes.get_xlim()[1]], [level] * 2, color=paint, linewidth=1, alpha=0.45)
+    mark: dict[str, Any] = {"color": paint, "clip_on": False, "zorder": 3}
+    axes.plot(
+        [best],
+        [level],
+        marker="o",
+        markersize=8,
+        markerfacecolor=colour("paper"),
+        markeredgewidth=2,
+        **mark,
+    )
+    top = axes.get_ylim()[1]
+    if scores[0] > top:
+        after = next(look for look, score in enumerate(scores) if score <= top)
+        share = (scores[after - 1] - top) / (scores[after - 1] - scores[after])
+        enters = read[after - 1] + share * (read[after] - read[after - 1])
+        axes.plot([enters], [top], marker="^", markersize=8, markeredgewidth=0, **mark)
 
 
 def best_ngram(view: View) -> Entry | None:
@@ -70,13 +99,13 @@ def best_ngram(view: View) -> Entry | None:
     return min(scored, key=lambda entry: entry.bits_per_byte_valid or 0.0, default=None)
 
 
-def _name_ends(axes: Axes, ends: dict[str, float], paper: Paper, height: float) -> None:
+def _name_levels(axes: Axes, levels: dict[str, float], paper: Paper, height: float) -> None:
     """Names beside the right edge at the height of their lines, pushed apart where they meet."""
     bottom, top = axes.get_ylim()
     gap = 1.35 * paper.letters * (top - bottom) / height
     place = -float("inf")
-    for name, end in sorted(ends.items(), key=lambda item: item[1]):
-        place = max(end, place + gap)
+    for name, level in sorted(levels.items(), key=lambda item: item[1]):
+        place = max(level, place + gap)
         axes.annotate(
             paper.shown(name),
             (1, place),

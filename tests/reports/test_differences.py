@@ -1,0 +1,76 @@
+"""Which models are told apart, in one line and as a triangle."""
+
+import dataclasses
+
+import pytest
+
+from textmill.reports.differences import in_a_line, not_told_apart, p_value, triangle
+from textmill.reports.view import View
+
+
+def with_p(board, adjusted: list[float]) -> View:
+    """The board with these adjusted p-values of its first pairs, 0.001 for the rest."""
+    values = adjusted + [0.001] * (len(board.pairs) - len(adjusted))
+    pairs = [
+        dataclasses.replace(pair, p_adjusted=value)
+        for pair, value in zip(board.pairs, values, strict=True)
+    ]
+    return View(dataclasses.replace(board, pairs=tuple(pairs)))
+
+
+def test_a_pair_is_told_apart_up_to_the_level_and_not_above(full_board):
+    view = with_p(full_board, [0.049, 0.051, 0.0001, 0.9])
+    assert [pair.p_adjusted for pair in not_told_apart(view)] == [0.051, 0.9]
+    stricter = dataclasses.replace(full_board.certainty, confidence=0.99)
+    view = View(dataclasses.replace(view.board, certainty=stricter))
+    assert [pair.p_adjusted for pair in not_told_apart(view)] == [0.049, 0.051, 0.9]
+    assert "Holm, 1 %" in in_a_line(view)
+
+
+def test_the_line_says_all_names_few_and_counts_the_rest(full_board):
+    assert in_a_line(with_p(full_board, [])) == (
+        "Every two models are told apart on this text (permutation test, Holm, 5 %)."
+    )
+    three = in_a_line(with_p(full_board, [0.1, 0.1, 0.1]))
+    assert three.endswith(
+        ": mix_subword and kn_subword; mix_subword and kn_word; mix_subword and lstm_subword."
+    )
+    assert in_a_line(with_p(full_board, [0.1] * 4)).endswith("lstm_subword; 1 more pair.")
+    assert in_a_line(with_p(full_board, [0.1] * 15)).endswith("lstm_subword; 12 more pairs.")
+
+
+def test_two_models_and_no_pairs_at_all(full_board):
+    two = dataclasses.replace(full_board, models=full_board.models[:2], pairs=full_board.pairs[:1])
+    assert in_a_line(with_p(two, [])).startswith("The two models are told apart")
+    none = View(dataclasses.replace(full_board, pairs=(), certainty=None))
+    assert in_a_line(none) == ""
+    assert triangle(none) == ()
+
+
+def test_the_triangle_has_a_row_for_each_but_the_best_and_a_cell_for_each_better_one(full_view):
+    rows = triangle(full_view)
+    models = full_view.board.models
+    assert [row.entry for row in rows] == list(models[1:])
+    for rank, row in enumerate(rows, 1):
+        assert len(row.cells) == rank
+        for better, cell in zip(models, row.cells, strict=False):
+            expected = row.entry.bits_per_byte - better.bits_per_byte
+            assert float(cell.zero + cell.digits) == pytest.approx(expected, abs=0.0051)
+            assert len(cell.digits) == 4
+            assert cell.is_same == ({row.entry.name, better.name} == {"kn_word", "kn_subword"})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1.0, "1.00"),
+        (0.553, "0.55"),
+        (0.0999, "0.10"),
+        (0.0949, "0.095"),
+        (0.0123, "0.012"),
+        (0.00099, "0.0010"),
+        (0.0001, "0.0001"),
+    ],
+)
+def test_p_values_keep_what_matters(value, shown):
+    assert p_value(value) == shown

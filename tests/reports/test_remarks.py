@@ -1,0 +1,119 @@
+"""What a reader is told to notice: the right sentence for each case, and none where all is well."""
+
+import dataclasses
+
+import pytest
+
+from textmill.reports.curves import Curve
+from textmill.reports.leaderboard import build
+from textmill.reports.remarks import is_overfitting, is_still_learning, remarks
+from textmill.reports.view import View
+
+KEY = "a" * 64
+LEARNT = (3.0, 2.0, 1.6, 1.5, 1.499, 1.498)
+LEARNING = (3.0, 2.5, 2.2, 2.0)
+OVERFITTED = (2.0, 1.7, 1.6, 1.65, 1.7)
+
+
+def curve(scores: tuple[float, ...], name: str = "lstm") -> Curve:
+    return Curve(name, "char", tuple(float(look) for look in range(len(scores))), scores)
+
+
+def view(full_board, *curves: Curve) -> View:
+    return View(full_board, curves)
+
+
+@pytest.mark.parametrize(
+    ("scores", "still", "over"),
+    [
+        (LEARNT, False, False),
+        (LEARNING, True, False),
+        (OVERFITTED, False, True),
+        ((2.0,), False, False),
+        ((2.0, 1.5), True, False),
+        ((1.5, 2.0), False, False),
+        ((1.5, 1.6, 1.7), False, True),
+        ((1.5, 1.501, 1.502), False, False),
+        ((1.6, 1.5, 1.5, 1.5), False, False),
+        # twelve small looks at a steady pace are still learning
+        (tuple(2.0 - 0.005 * look for look in range(12)), True, False),
+        # stopped by patience after two looks, long after most of the learning
+        ((*(2.0 - 0.05 * look for look in range(10)), 1.6, 1.7), False, False),
+    ],
+)
+def test_where_a_network_stopped(scores, still, over):
+    assert is_still_learning(curve(scores)) is still
+    assert is_overfitting(curve(scores)) is over
+
+
+def test_a_leaderboard_where_all_is_well_has_no_remark(full_board):
+    assert remarks(view(full_board, curve(LEARNT))) == ()
+    assert remarks(View(full_board)) == ()
+
+
+def test_networks_that_were_still_learning_are_one_sentence(full_board):
+    learnt, learning = curve(LEARNT, "c"), [curve(LEARNING, name) for name in "ab"]
+    assert remarks(view(full_board, learnt, learning[0])) == (
+        "a was still learning when its steps ran out: more steps would help.",
+    )
+    assert remarks(view(full_board, learnt, *learning)) == (
+        "a and b were still learning when their steps ran out: more steps would help.",
+    )
+    assert remarks(view(full_board, *learning)) == (
+        "Every network was still learning when its steps ran out: more steps would help.",
+    )
+    assert remarks(view(full_board, learning[0]))[0].startswith("a was still learning")
+
+
+def test_an_overfitted_network_is_told_with_its_best_look(full_board):
+    (remark,) = remarks(view(full_board, curve(OVERFITTED, "lstm_word")))
+    assert remark == (
+        "lstm_word seems to overfit: best on validation at look 3 of 5, worse from there. "
+        "More text, dropout or a smaller network would help."
+    )
+
+
+def test_networks_are_named_in_the_order_of_their_ranks(full_board):
+    curves = [curve(LEARNING, name) for name in ("lstm_char", "lstm_subword")]
+    said = remarks(view(full_board, *curves, curve(LEARNT, "x")))
+    assert said[0].startswith("lstm_subword and lstm_char were")
+
+
+def board_of(full_board, one_metrics, scores: dict[str, float], **kinds: str):
+    metrics = {
+        name: one_metrics(name, test, kind=kinds.get(name, "made up"))
+        for name, test in scores.items()
+    }
+    board = build([(name, "ngrams") for name in scores], metrics, KEY, full_board.text)
+    return dataclasses.replace(board, certainty=full_board.certainty)
+
+
+def test_eight_bits_and_more_are_worse_than_the_text_as_it_is(full_board, one_metrics):
+    board = board_of(full_board, one_metrics, {"a": 7.99, "b": 8.0, "c": 9.5})
+    assert remarks(View(board)) == (
+        "b and c need 8 bits per byte or more: worse than storing the text as it is.",
+    )
+
+
+def test_worse_than_the_uniform_model_of_the_same_tokens(full_board, one_metrics):
+    scores = {"good": 1.5, "even": 3.0, "bad": 3.5}
+    board = board_of(full_board, one_metrics, scores, even="uniform")
+    assert remarks(View(board)) == (
+        "bad is worse than even, which has learnt nothing: look for what went wrong.",
+    )
+    other = [dataclasses.replace(entry, tokenizer_fingerprint=entry.name) for entry in board.models]
+    assert remarks(View(dataclasses.replace(board, models=tuple(other)))) == ()
+
+
+def test_a_text_too_short_for_intervals_is_told_with_its_lines(full_board):
+    test = dataclasses.replace(full_board.text.splits["test"], lines=34)
+    text = dataclasses.replace(full_board.text, splits={**full_board.text.splits, "test": test})
+    short = dataclasses.replace(full_board, text=text, certainty=None, pairs=())
+    assert remarks(View(short)) == (
+        "The test text is too short for intervals (34 lines): small differences mean nothing.",
+    )
+
+
+def test_where_nothing_is_ranked_nothing_is_remarked(full_board):
+    nothing = dataclasses.replace(full_board, models=(), certainty=None)
+    assert remarks(View(nothing, (curve(LEARNING),))) == ()

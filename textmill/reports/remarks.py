@@ -1,0 +1,100 @@
+"""What a reader of the leaderboard should notice: a few plain sentences, or none.
+
+A table of numbers looks the same whether all went well or a network fell apart. Each remark is
+something that a colleague would point at, and names what to do. Where nothing stands out nothing
+is said, because a list that is always there is not read.
+"""
+
+from textmill.reports.curves import Curve
+from textmill.reports.records import Entry
+from textmill.reports.view import View
+
+STORED = 8.0
+"""Bits of a byte that is stored as it is."""
+WORTH_SAYING = 0.005
+"""A change of validation by this share is one; less is a plateau."""
+
+
+def remarks(view: View) -> tuple[str, ...]:
+    """Sentences about the view, the gravest first."""
+    if not view.board.models:
+        return ()
+    return (*_short_text(view), *_no_better_than_nothing(view), *_learning(view))
+
+
+def is_still_learning(curve: Curve) -> bool:
+    """The best look was the last, and the last quarter of the looks brought something."""
+    scores = curve.bits_per_byte
+    earlier = scores[3 * (len(scores) - 1) // 4]
+    return curve.best == len(scores) - 1 and scores[-1] < (1 - WORTH_SAYING) * earlier
+
+
+def is_overfitting(curve: Curve) -> bool:
+    """At least two looks and a third of all came after the best, and the last is worse."""
+    scores, best = curve.bits_per_byte, curve.best
+    after = len(scores) - 1 - best
+    return after >= max(2, len(scores) / 3) and scores[-1] > (1 + WORTH_SAYING) * scores[best]
+
+
+def _short_text(view: View) -> list[str]:
+    if view.board.certainty is not None:
+        return []
+    lines = view.board.text.splits["test"].lines
+    return [
+        f"The test text is too short for intervals ({lines} lines): small differences mean nothing."
+    ]
+
+
+def _no_better_than_nothing(view: View) -> list[str]:
+    """Models that need as much as the bare text, or more than a uniform one of the same tokens."""
+    models = view.board.models
+    stored = [entry.name for entry in models if entry.bits_per_byte >= STORED]
+    found = []
+    if stored:
+        need = "needs" if len(stored) == 1 else "need"
+        found.append(
+            f"{_listed(stored)} {need} 8 bits per byte or more: worse than storing the text as it "
+            "is."
+        )
+    for uniform in (entry for entry in models if entry.kind == "uniform"):
+        worse = [entry.name for entry in models if _is_worse(entry, uniform)]
+        if worse:
+            is_worse = "is" if len(worse) == 1 else "are"
+            found.append(
+                f"{_listed(worse)} {is_worse} worse than {uniform.name}, which has learnt nothing: "
+                "look for what went wrong."
+            )
+    return found
+
+
+def _is_worse(entry: Entry, uniform: Entry) -> bool:
+    same_tokens = entry.tokenizer_fingerprint == uniform.tokenizer_fingerprint
+    return same_tokens and STORED > entry.bits_per_byte > uniform.bits_per_byte
+
+
+def _learning(view: View) -> list[str]:
+    ranks = {entry.name: entry.rank for entry in view.board.models}
+    curves = sorted(view.curves, key=lambda curve: ranks.get(curve.name, len(ranks) + 1))
+    found = []
+    still = [curve.name for curve in curves if is_still_learning(curve)]
+    if still:
+        every = len(still) == len(curves) > 1
+        was = "was" if every or len(still) == 1 else "were"
+        whose = "its" if was == "was" else "their"
+        found.append(
+            f"{'Every network' if every else _listed(still)} {was} still learning when {whose} "
+            "steps ran out: more steps would help."
+        )
+    found += [
+        f"{curve.name} seems to overfit: best on validation at look {curve.best + 1} of "
+        f"{len(curve.bits_per_byte)}, worse from there. More text, dropout or a smaller network "
+        "would help."
+        for curve in curves
+        if is_overfitting(curve)
+    ]
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
