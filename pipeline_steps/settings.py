@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -121,9 +121,7 @@ def _first_problem(error: ValidationError, config: Any) -> str:
     problems = error.errors(include_url=False)
     # A misspelt key is also a missing one: the misspelling is what helps.
     problem = min(problems, key=lambda found: found["type"] != "unexpected_keyword_argument")
-    # In a union told apart by `kind` the place begins with the kind, which is no key.
-    is_union = not is_dataclass(config)
-    place = problem["loc"][1:] if is_union else problem["loc"]
+    place = _without_tags(config, problem["loc"])
     path = ".".join(str(part) for part in place)
     given = problem["input"]
     match problem["type"]:
@@ -143,6 +141,16 @@ def _first_problem(error: ValidationError, config: Any) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
     shown = "" if not path or isinstance(given, dict) else f" (it is {given!r})"
     return f'"{path}": {message}{shown}' if path else message
+
+
+def _without_tags(annotation: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Keys as they stand in params.yaml: pydantic puts a union's tag between them."""
+    if not place:
+        return ()
+    if is_dataclass(annotation):
+        hint = get_type_hints(annotation, include_extras=True).get(str(place[0]))
+        return (place[0], *_without_tags(hint, place[1:]))
+    return place[1:] if get_origin(annotation) is Annotated else place
 
 
 def _inside(path: str, problem: Any) -> str:

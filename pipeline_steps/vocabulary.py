@@ -22,7 +22,7 @@ def main() -> None:
     entry = settings.load("vocabulary", key)["tokenizers"][key]
     config = settings.parse(CONFIG, entry, f"params.yaml: tokenizers.{key}")
     train: pa.Table = read_table(layout.clean_split("train"))
-    tokenizer, unknown_types = store.train(lines_of(train).text, config)
+    tokenizer, unknown_types = store.train(lines_of(train).text, config, key)
     with replacing_folder(layout.vocabulary(key)) as folder:
         store.save(tokenizer, config, folder)
         if tokenizer.vocabulary.unknown != "none":

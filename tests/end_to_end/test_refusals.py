@@ -53,7 +53,7 @@ def test_a_folder_without_params_is_named(repository, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     output = repository.fails("sh", "-c", f"cd {tmp_path}/elsewhere && textmill leaderboard")
     assert "Traceback" not in output
-    assert "there is no" in output
+    assert "nor a folder above it holds params.yaml and dvc.yaml" in output
 
 
 def test_a_model_that_a_mixture_still_names_cannot_be_removed_in_silence(repository):

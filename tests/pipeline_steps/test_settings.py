@@ -16,6 +16,8 @@ from textmill.tokenizers.words import WordConfig
 TOKENIZER = Annotated[TokenizerConfig, Field(discriminator="kind")]
 NETWORK = {"tokenizer": "t", "embedding": 8, "hidden": 8, "steps": 9, "evaluate_every": 3}
 
+CORPUS = {"title": "x", "licence": "none", "cleaning": "plain", "path": "t.txt", "digest": "d"}
+
 
 def refused(config, mapping):
     with pytest.raises(UserError) as caught:
@@ -69,6 +71,11 @@ def test_a_right_entry_becomes_a_frozen_object():
         (NetworkConfig, NETWORK | {"hiden": 8}, 'unknown key "hiden"; did you mean "hidden"?'),
         (NetworkConfig, {"tokenizer": "t"}, '"embedding" is missing'),
         (NetworkConfig, NETWORK | {"dropout": 1.0}, "dropout must lie in [0, 1), not 1.0"),
+        (
+            Corpus,
+            CORPUS | {"splits": {"by": "share", "valid": 0.1, "test": 0.1, "unit": "line"}},
+            '"splits.unit" is \'line\', not one of auto, lines, documents; did you mean "lines"?',
+        ),
         (
             Corpus,
             {"title": "x", "cleening": "plain"},

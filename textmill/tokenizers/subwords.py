@@ -2,7 +2,8 @@
 
 Sentencepiece's defaults lose text (they normalise, collapse spaces and skip long lines in
 silence). Here: identity normalisation, no dummy prefix, white space kept, byte fallback, a line
-limit that no line reaches, and U+2581, which sentencepiece uses for the space, escaped. The model
+limit that no line reaches, and two signs of its own escaped: U+2581, which it uses for the space,
+and U+2585, whose lines it would leave out of training in silence. The model
 is trained through an iterator and a writer with a pinned thread count, since paths and threads
 would otherwise end up in its bytes.
 """
@@ -25,8 +26,7 @@ from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabu
 
 SPACE_MARK = "\u2581"
 ESCAPE = "\ue000"
-UNLEARNT = "U+2585"
-"""Sentencepiece's own sign for what it cannot encode: it learns from no line that holds it."""
+UNKNOWN_MARK = "\u2585"
 THREADS = 2
 LONGEST_LINE = 1 << 30
 FEWEST_PIECES, MOST_PIECES = 300, 1_000_000
@@ -144,9 +144,6 @@ def _explained(message: str, pieces: int, name: str, *, empty: bool) -> tuple[st
         needed = int(fewest[1])
         what = f"{pieces:,} pieces cannot hold every character of the training text"
         return f"{what}, {needed:,} or more can", f"set {key} to {needed} or more in params.yaml"
-    if "sentences_.empty()" in message:
-        what = f"every line of the training text holds {UNLEARNT}, and sentencepiece skips those"
-        return f"{what}, so there is nothing to learn {pieces:,} pieces from", "use another text"
     what = f"sentencepiece could not learn {pieces:,} pieces from the training text"
     return what, f"try another number for {key} in params.yaml, or more text"
 
@@ -173,13 +170,20 @@ def _rows(flat: np.ndarray, offsets: np.ndarray) -> list[list[int]]:
     return [values[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
 
+_ESCAPES = {ESCAPE: ESCAPE + "0", SPACE_MARK: ESCAPE + "1", UNKNOWN_MARK: ESCAPE + "2"}
+
+
 def escape(text: str) -> str:
-    """Write U+2581 (and the escape sign U+E000 itself) in signs that sentencepiece keeps."""
-    if SPACE_MARK not in text and ESCAPE not in text:
-        return text
-    return text.replace(ESCAPE, ESCAPE + "0").replace(SPACE_MARK, ESCAPE + "1")
+    """Write sentencepiece's own signs (and the escape sign U+E000 itself) in ones that it keeps."""
+    for sign, escaped in _ESCAPES.items():
+        if sign in text:
+            text = text.replace(sign, escaped)
+    return text
 
 
 def unescape(text: str) -> str:
     """Undo `escape`."""
-    return text.replace(ESCAPE + "1", SPACE_MARK).replace(ESCAPE + "0", ESCAPE)
+    if ESCAPE in text:
+        for sign, escaped in reversed(_ESCAPES.items()):
+            text = text.replace(escaped, sign)
+    return text
