@@ -233,6 +233,13 @@ def test_the_page_explains_the_methods_that_appear_and_no_others(full_view, full
         assert absent not in page, absent
 
 
+def test_the_legend_of_curves_names_only_tokenizers_of_networks(full_view):
+    content = render_html(full_view)
+    legend = content[content.index("How the networks learnt") :].split("</ul>")[0]
+    words = Page(legend[legend.index("<ul") :]).text.split()
+    assert words == ["char", "subword", "best", "look,", "kept", "from", "above"]
+
+
 def test_what_is_worth_noticing_stands_on_the_page(full_view):
     assert "Every network was still learning" in Page(render_html(full_view)).text
     assert '<ul class="remarks">' not in render_html(View(full_view.board))

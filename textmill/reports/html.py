@@ -69,6 +69,7 @@ def _context(view: View) -> dict[str, Any]:
         "same": differences.not_told_apart(view),
         "level": differences.level(view),
         "from_above": from_above(view) if board.models and view.curves else (),
+        "learners": {curve.tokenizer for curve in view.curves},
         **_explained(view),
         "links": [(source, _is_address(source)) for source in board.text.sources],
         "files": board.text.files[:FILES_SHOWN],
