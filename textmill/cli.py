@@ -5,9 +5,10 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong use.
 
 import json
 import sys
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -17,6 +18,8 @@ from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_atomically
 from textmill.lineage import params, standings
+from textmill.lineage import trace as tracing
+from textmill.lineage import verify as verification
 from textmill.reports.html import render_html
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
@@ -111,6 +114,78 @@ def pin(
         return
     files, size = pinned["files"], pinned["bytes"]
     print(f"params.yaml: corpus is local, {files:,} file(s), {size:,} bytes: {pinned['path']}")
+
+
+@app.command(epilog="Example: textmill publish")
+def publish() -> None:
+    """Put the leaderboard's models into MLflow; what is there already is left alone."""
+    from textmill.tracking.publish import publish  # noqa: PLC0415
+    from textmill.tracking.store import StoreError  # noqa: PLC0415
+
+    try:
+        outcome = publish(find_root())
+    except StoreError as error:
+        _say_no(error)
+    print(
+        f"MLflow {outcome.uri}, experiment {outcome.experiment}: {outcome.models} models, "
+        f"{outcome.written or 'nothing'} new"
+    )
+
+
+@app.command(epilog="Example: textmill follow --until $$ & dvc repro")
+def follow(
+    until: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+) -> None:
+    """Log the learning curves of networks into MLflow while they train; from beside."""
+    from textmill.tracking.follow import follow  # noqa: PLC0415
+
+    follow(find_root(), until)
+
+
+@app.command(epilog="Example: textmill promote kn5_subword")
+def promote(model: Annotated[str, typer.Argument(help="A model of the leaderboard.")]) -> None:
+    """Make a model the champion in MLflow's registry, if it beats the champion beyond chance."""
+    from textmill.tracking.promote import promote  # noqa: PLC0415
+    from textmill.tracking.store import StoreError  # noqa: PLC0415
+
+    try:
+        verdict = promote(model, find_root())
+    except StoreError as error:
+        _say_no(error)
+    if not verdict.promoted:
+        _say_no(f"not promoted: {verdict.reason}")
+    print(verdict.reason)
+
+
+@app.command(epilog="Example: textmill trace kn5_subword")
+def trace(
+    model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print where a model came from: shards, vocabulary, text, raw file, address and licence."""
+    traced = tracing.trace(model, find_root())
+    print(json.dumps(traced, indent=2) if as_json else tracing.render(traced))
+
+
+@app.command(epilog="Example: textmill verify kn5_subword")
+def verify(
+    model: Annotated[str | None, typer.Argument(help="A model; all of them without one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Hash every file behind a model anew and name the first that is not what it was."""
+    links, broken = verification.verify(model, find_root())
+    if as_json:
+        print(json.dumps({"links": links, "broken": broken and asdict(broken)}, indent=2))
+    elif broken is None:
+        print(f"all {links:,} links hold")
+    if broken is not None:
+        _say_no(verification.in_words(broken))
+
+
+def _say_no(reason: object) -> NoReturn:
+    """One message, and the exit code for an answer that is no."""
+    print(f"textmill: {reason}", file=sys.stderr)
+    raise typer.Exit(1)
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ def imported_files(root: Path, file: Path) -> set[Path]:
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            modules = [node.value]  # a module that the step starts: python -m NAME
         for module in modules:
             if module.split(".")[0] in PACKAGES and (path := module_file(root, module)):
                 found.add(path)

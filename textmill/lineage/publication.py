@@ -1,0 +1,237 @@
+"""What there is to publish, as plain records built from DVC's files; nothing here knows MLflow.
+
+A model is found again by its identity: the hash of its files, as dvc.lock has it, and the
+comparison key. So the same model published from two machines is one, and a model trained anew to
+the same bytes is no new one. A mixture has no files: it is its parts and its weight.
+"""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from textmill.base.errors import UserError
+from textmill.base.files import read_record
+from textmill.lineage import notes
+from textmill.lineage.chain import model_path
+from textmill.lineage.datasets import Dataset, datasets
+from textmill.lineage.lock import LOCK, LockedStage, read_lock
+from textmill.reports.records import Leaderboard, from_json
+from textmill.repository import layout
+
+NUMBERS = ("bits_per_byte", "perplexity")
+"""Measured on both splits; the plain name is that of the test split."""
+SIZES = ("parameters", "ngrams", "bytes_on_disk", "weight")
+STEP = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One look during training. values: metric -> value, `tokens` (seen so far) among them."""
+
+    step: int
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """One model. metrics: by the split they were measured on; "" for sizes."""
+
+    name: str
+    group: str
+    kind: str
+    identity: str
+    stage: str
+    path: str
+    md5: str
+    ranked: bool
+    params: Mapping[str, str]
+    metrics: Mapping[str, Mapping[str, float]]
+    curve: tuple[Point, ...]
+    tokenizer_fingerprint: str
+    note: str
+
+    @property
+    def digest(self) -> str:
+        """Changes when anything to publish of this model changes."""
+        return digest(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A leaderboard's models and what they were measured on.
+
+    models: each identity once. best, baseline: names of the best model and the best n-gram on
+    validation, which is what choices are made on.
+    """
+
+    corpus: str
+    title: str
+    comparison_key: str
+    datasets: tuple[Dataset, ...]
+    models: tuple[ModelRecord, ...]
+    best: str | None
+    baseline: str | None
+    note: str
+
+    @property
+    def identity(self) -> str:
+        """Of the parent run: every model measured on one test text hangs under it."""
+        return digest(["leaderboard", self.corpus, self.comparison_key])
+
+
+def publication(root: Path = Path()) -> Publication:
+    """Read what there is to publish. Raises UserError where something has not been made yet."""
+    board = _board(root)
+    locked = read_lock(root)
+    summaries = _summaries(board, root)
+    identities = _identities(summaries, locked, board.comparison_key)
+    models: dict[str, ModelRecord] = {}
+    for name, summary in summaries.items():
+        if name in identities:
+            record = _model(summary, identities[name], locked, root, board)
+            models.setdefault(record.identity, record)
+    valid = {entry.name: entry.bits_per_byte_valid for entry in board.models}
+    groups = {entry.name: entry.group for entry in board.models}
+    ngrams = {name: bits for name, bits in valid.items() if groups[name] == "ngrams"}
+    return Publication(
+        corpus=board.text.corpus,
+        title=board.text.title,
+        comparison_key=board.comparison_key,
+        datasets=datasets(root),
+        models=tuple(models.values()),
+        best=_least(valid),
+        baseline=_least(ngrams),
+        note=notes.of_leaderboard(board),
+    )
+
+
+def digest(content: Any) -> str:
+    """sha256 of plain values, as hexadecimal text."""
+    text = json.dumps(content, sort_keys=True, default=str, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def curve(path: Path) -> tuple[Point, ...]:
+    """The looks of a learning history, without what is not a number; none where there is none."""
+    if not path.exists():
+        return ()
+    points = []
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            values = {name: float(text) for name, text in row.items() if name != STEP}
+            finite = {name: value for name, value in values.items() if math.isfinite(value)}
+            points.append(Point(int(row[STEP]), finite))
+    return tuple(points)
+
+
+def _board(root: Path) -> Leaderboard:
+    path = root / layout.LEADERBOARD
+    if not path.exists():
+        raise UserError(
+            f"there is no {path} yet, so there is nothing to publish", next_step="dvc repro"
+        )
+    return from_json(path.read_text(encoding="utf-8"), str(path))
+
+
+def _summaries(board: Leaderboard, root: Path) -> dict[str, dict[str, Any]]:
+    """What the evaluation wrote of every model that was scored under the leaderboard's key."""
+    names = [one.name for one in board.models] + [one.name for one in board.unranked]
+    found = {}
+    for name in names:
+        path = root / layout.summary(name)
+        if path.exists():
+            summary = read_record(path, "name", "group", "comparison_key", "valid", "test")
+            if summary["comparison_key"] == board.comparison_key:
+                found[name] = summary
+    return found
+
+
+def _identities(
+    summaries: Mapping[str, Mapping[str, Any]], locked: Mapping[str, LockedStage], key: str
+) -> dict[str, str]:
+    """By name. A model whose files dvc.lock does not know is left out: it is not made yet."""
+    md5s = {path: file.md5 for stage in locked.values() for path, file in stage.outs.items()}
+    found = {
+        name: digest([md5s[path], key])
+        for name in summaries
+        if (path := str(layout.model(name))) in md5s
+    }
+    for name, summary in summaries.items():
+        parts = summary.get("parts") or ()
+        if parts and all(part in found for part in parts):
+            found[name] = digest([[found[part] for part in parts], f"{summary['weight']:.6f}", key])
+    return found
+
+
+def _model(
+    summary: Mapping[str, Any],
+    identity: str,
+    locked: Mapping[str, LockedStage],
+    root: Path,
+    board: Leaderboard,
+) -> ModelRecord:
+    name = summary["name"]
+    path = model_path(name, locked)
+    stage = next((one for one in locked.values() if path in one.outs), None)
+    if stage is None:
+        raise UserError(f"it does not know {name}", where=str(LOCK), next_step="dvc repro")
+    return ModelRecord(
+        name=name,
+        group=summary["group"],
+        kind=summary["kind"],
+        identity=identity,
+        stage=stage.name,
+        path=path,
+        md5=stage.outs[path].md5,
+        ranked=name in {entry.name for entry in board.models},
+        params=_params(summary, stage, locked),
+        metrics=_metrics(summary),
+        curve=curve(root / layout.history(name)),
+        tokenizer_fingerprint=summary["tokenizer_fingerprint"],
+        note=notes.of_model(summary, path, stage.outs[path].md5, stage.name),
+    )
+
+
+def _params(
+    summary: Mapping[str, Any], stage: LockedStage, locked: Mapping[str, LockedStage]
+) -> dict[str, str]:
+    """The model's entry and its tokenizer's, as they were when they were used."""
+    own = stage.params.get(f"{summary['group']}.{summary['name']}", {})
+    tokenizer = summary["tokenizer"]
+    learnt = locked.get(f"vocabulary@{tokenizer}")
+    entry = learnt.params.get(f"tokenizers.{tokenizer}", {}) if learnt else {}
+    flat = {**_flat(own), **{f"tokenizer.{name}": v for name, v in _flat(entry).items()}}
+    return {"group": str(summary["group"]), "tokenizer": str(tokenizer), **flat}
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        return {prefix: json.dumps(value) if isinstance(value, list | bool) else str(value)}
+    flat: dict[str, str] = {}
+    for name, inner in value.items():
+        flat |= _flat(inner, f"{prefix}.{name}" if prefix else str(name))
+    return flat
+
+
+def _metrics(summary: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    test, valid = summary["test"], summary["valid"]
+    measured = {
+        "test": {**{name: test[name] for name in NUMBERS}, "unknown_rate": test["unknown_rate"]},
+        "valid": {f"{name}_valid": valid[name] for name in NUMBERS},
+        "": {name: summary.get(name) for name in SIZES},
+    }
+    return {split: _finite(values) for split, values in measured.items()}
+
+
+def _finite(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {n: float(v) for n, v in values.items() if v is not None and math.isfinite(v)}
+
+
+def _least(bits: Mapping[str, float | None]) -> str | None:
+    known = {name: value for name, value in bits.items() if value is not None}
+    return min(known, key=lambda name: (known[name], name)) if known else None

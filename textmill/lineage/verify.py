@@ -1,0 +1,175 @@
+"""`textmill verify`: are the files on disk still those that the numbers were made from?
+
+Every byte is hashed anew; DVC's remembered hashes are not believed. The links are looked at from
+the source on, so the first broken one is the cause and not a consequence: the pin in params.yaml,
+the raw files against `source.json`, then every output against dvc.lock, and whether what a stage
+read is what the stage before it wrote.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
+from textmill.lineage.chain import Link, chain, check_model, model_names, source
+from textmill.lineage.hashes import dvc_md5
+from textmill.lineage.lock import LOCK, read_lock
+from textmill.repository import layout
+from textmill.repository.stages import lookup, read_yaml
+
+FILES = layout.RAW / "files"
+SOURCE = layout.RAW / "source.json"
+RESTORE = "rm -r {0}; dvc checkout {0}   (not in the cache: dvc repro)"
+RESTORE_RAW = RESTORE.format(layout.RAW)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A link that does not hold."""
+
+    link: str
+    expected: str
+    found: str
+    next_step: str
+
+
+Check = Callable[[], Broken | None]
+
+
+def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | None]:
+    """How many links were looked at, and the first that is broken.
+
+    name: a model; None for every declared one. Raises UserError where a model has not been made.
+    """
+    names = model_names(root) if name is None else (name,)
+    links = _links(names, root)
+    looked_at = 0
+    for check in _checks(links, root):
+        looked_at += 1
+        if broken := check():
+            return looked_at, broken
+    return looked_at, None
+
+
+def in_words(broken: Broken) -> str:
+    """What was expected, what was found, and what to type."""
+    return (
+        f"broken link: {broken.link}\n  expected {broken.expected}\n  found    {broken.found}\n"
+        f"  -> {broken.next_step}"
+    )
+
+
+def _links(names: Iterable[str], root: Path) -> list[Link]:
+    """Every link behind the models' scores, sources first, each once."""
+    locked = read_lock(root)
+    outs = {path for stage in locked.values() for path in stage.outs}
+    found: dict[str, Link] = {}
+    for name in names:
+        check_model(name, root)
+        path = str(layout.scores(name))
+        if path not in outs:
+            raise UserError(
+                f"{name} has not been scored yet", where=str(LOCK), next_step="dvc repro"
+            )
+        for link in reversed(chain(path, locked)):
+            found.setdefault(link.path, link)
+    return list(found.values())
+
+
+def _checks(links: list[Link], root: Path) -> Iterator[Check]:
+    if links:
+        yield partial(_record, root)
+        yield partial(_pin, root)
+        for file in source(root)["files"]:
+            yield partial(_raw_file, file, root)
+    written = {link.path: link.md5 for link in links}
+    for link in links:
+        yield partial(_output, link, root)
+        for path, md5 in link.inputs.items():
+            yield partial(_read, link, path, md5, written[path])
+
+
+def _record(root: Path) -> Broken | None:
+    """Whether `source.json` can be read at all."""
+    try:
+        source(root)
+    except UserError as error:
+        return Broken(str(SOURCE), "a record of the raw files", error.what, RESTORE_RAW)
+    return None
+
+
+def _output(link: Link, root: Path) -> Broken | None:
+    try:
+        found = dvc_md5(Path(link.path), root)
+    except UserError:
+        return Broken(link.path, f"md5 {link.md5}", "nothing there", f"dvc pull {link.path}")
+    if found == link.md5:
+        return None
+    return Broken(link.path, f"md5 {link.md5}", f"md5 {found}", RESTORE.format(link.path))
+
+
+def _read(link: Link, path: str, read: str, written: str) -> Broken | None:
+    """Whether the stage read what is written there now."""
+    if written == read:
+        return None
+    where = f"{link.path}, made by {link.stage} from {path}"
+    return Broken(where, f"{path} with md5 {written}", f"md5 {read}", "dvc repro")
+
+
+def _raw_file(file: Mapping[str, Any], root: Path) -> Broken | None:
+    path = FILES / file["name"]
+    if not (root / path).is_file():
+        return Broken(str(path), f"sha256 {file['sha256']}", "nothing there", RESTORE_RAW)
+    found = sha256_of(root / path)
+    if found == file["sha256"]:
+        return None
+    return Broken(str(path), f"sha256 {file['sha256']}", f"sha256 {found}", RESTORE_RAW)
+
+
+def _pin(root: Path) -> Broken | None:
+    """Whether `source.json` tells of what params.yaml pins."""
+    params = read_yaml(root / layout.PARAMS)
+    recorded = source(root)
+    if recorded["corpus"] != params["corpus"]:
+        return _not_pinned(f"corpus {params['corpus']}", f"corpus {recorded['corpus']}")
+    entry = lookup(params, f"corpora.{params['corpus']}")
+    for wanted, found in _pinned(entry, recorded, root):
+        if wanted != found:
+            return _not_pinned(wanted, found)
+    return None
+
+
+def _pinned(
+    entry: Mapping[str, Any], recorded: Mapping[str, Any], root: Path
+) -> Iterator[tuple[str, str]]:
+    """What is pinned beside what `source.json` and the raw files say."""
+    files = {file["name"]: file["sha256"] for file in recorded["files"]}
+    if entry.get("path"):
+        lines = "".join(f"{name}\0{sha256}\n" for name, sha256 in sorted(files.items()))
+        found = hashlib.sha256(lines.encode()).hexdigest()
+        yield f"digest {entry.get('digest')}", f"digest {found}"
+    if entry.get("sha256"):
+        said = (recorded.get("download") or {}).get("sha256")
+        yield f"sha256 {entry['sha256']}", f"sha256 {said}"
+    if entry.get("sha1") and len(files) == 1:
+        (name,) = files
+        yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
+    for member, sha256 in (entry.get("members") or {}).items():
+        ours = next((name for name in files if member.endswith(f"/{name}") or member == name), "")
+        yield f"{member} sha256 {sha256}", f"{member} sha256 {files.get(ours)}"
+
+
+def _not_pinned(expected: str, found: str) -> Broken:
+    where = f"{layout.RAW}/source.json, against the pin in {layout.PARAMS}"
+    return Broken(where, expected, found, "dvc repro download")
+
+
+def _sha1(path: Path) -> str:
+    if not path.is_file():
+        return "of nothing: the file is not there"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).hexdigest()

@@ -1,0 +1,78 @@
+"""Runs of trainings that still go on, and what becomes of those whose follower is gone.
+
+A RUNNING run names the process that writes it. Once that process has ended and nobody took the
+run over, it is KILLED: nothing stays RUNNING for ever.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+
+from mlflow.entities import Run, RunTag
+
+from textmill.tracking import runs, tags
+from textmill.tracking.processes import is_same, started
+from textmill.tracking.store import Store
+
+
+def own_marks() -> dict[str, str]:
+    """Tags that say which process writes a run."""
+    pid = os.getpid()
+    return {
+        tags.PID: str(pid),
+        tags.STARTED: started(pid) or "",
+        tags.HOST: socket.gethostname(),
+    }
+
+
+def is_abandoned(run: Run) -> bool:
+    """Whether this machine was to write the run and its process has ended."""
+    found = run.data.tags
+    if found.get(tags.HOST) != socket.gethostname():
+        return False
+    return not is_same(int(found.get(tags.PID, "0")), found.get(tags.STARTED, ""))
+
+
+def take(
+    store: Store, experiment_id: str, fingerprint: str, name: str, create_marks: dict[str, str]
+) -> Run | None:
+    """The run of a training for this process to write: one left behind, or a new one.
+
+    None where the training is published already or another process writes its run.
+    """
+    found = runs.tagged(store, experiment_id, tags.FINGERPRINT, fingerprint)
+    if any(tags.IDENTITY in run.data.tags for run in found):
+        return None
+    if not found:
+        marks = {**create_marks, **own_marks(), tags.FINGERPRINT: fingerprint}
+        return runs.create_unnamed(store, experiment_id, name, marks)
+    run = found[0]
+    if run.info.status == "RUNNING" and not is_abandoned(run):
+        return None
+    own = [RunTag(tag, value) for tag, value in own_marks().items()]
+    store.client.log_batch(run.info.run_id, tags=own)
+    store.client.update_run(run.info.run_id, status="RUNNING")
+    return run
+
+
+def is_ours(store: Store, run_id: str) -> bool:
+    """Whether the run still waits for this process: neither published nor ended meanwhile."""
+    run = store.client.get_run(run_id)
+    return run.info.status == "RUNNING" and tags.IDENTITY not in run.data.tags
+
+
+def end_abandoned(store: Store, experiment_id: str, finished: Callable[[], set[str]] = set) -> int:
+    """End every RUNNING run whose process is gone or whose training is finished; how many.
+
+    finished: the input fingerprints of trainings whose models are made, asked only if needed.
+    """
+    running = [
+        run
+        for run in runs.search(store, experiment_id, "attributes.status = 'RUNNING'")
+        if tags.FINGERPRINT in run.data.tags
+    ]
+    done = finished() if running else set()
+    ended = [run for run in running if is_abandoned(run) or run.data.tags[tags.FINGERPRINT] in done]
+    for run in ended:
+        store.client.set_terminated(run.info.run_id, "KILLED")
+    return len(ended)

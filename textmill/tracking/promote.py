@@ -1,0 +1,97 @@
+"""`textmill promote`: make a model the champion, if it is shown to be better.
+
+Both models' nats of every test line are in MLflow, so a champion whose files are long gone still
+has to be beaten: under one comparison key, by a paired 95 % interval that excludes zero.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from mlflow.entities.model_registry import ModelVersion
+
+from textmill.base.errors import UserError, nearest
+from textmill.lineage.chain import check_model
+from textmill.lineage.publication import Publication, publication
+from textmill.scoring.significance import Interval, behind, cut
+from textmill.tracking import lines, registry, tags
+from textmill.tracking.store import Store, opened
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the champion changed, and the numbers. interval: candidate minus champion."""
+
+    promoted: bool
+    reason: str
+    interval: Interval | None = None
+
+
+def promote(model: str, root: Path = Path()) -> Verdict:
+    """Move the alias `champion` to a published model, or say why not. Raises UserError."""
+    check_model(model, root)
+    record = publication(root)
+    with opened(root) as store:
+        name = registry.name_of(record.corpus)
+        candidate = _version(store, name, model, record)
+        champion = registry.champion(store, record.corpus)
+        if champion is None:
+            verdict = Verdict(True, f"{model} is the first champion of {record.corpus}")
+        elif champion.version == candidate.version:
+            return Verdict(True, f"{model} is the champion already")
+        else:
+            verdict = _compare(store, model, candidate, champion)
+        if verdict.promoted:
+            store.client.set_registered_model_alias(name, registry.CHAMPION, candidate.version)
+        return verdict
+
+
+def _version(store: Store, name: str, model: str, record: Publication) -> ModelVersion:
+    """The registered version of the model as the leaderboard has it."""
+    identity = {one.name: one.identity for one in record.models}.get(model)
+    found = registry.versions(store, name).get(identity) if identity else None
+    if found is None:
+        published = [one.name for one in record.models if one.ranked]
+        raise UserError(
+            f"{model} is not in the registry {name}{nearest(model, published)}",
+            next_step="textmill publish",
+        )
+    return found
+
+
+def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelVersion) -> Verdict:
+    holder = champion.tags.get(tags.MODEL, f"version {champion.version}")
+    ours, theirs = candidate.tags.get(tags.KEY, ""), champion.tags.get(tags.KEY, "")
+    if ours != theirs:
+        return Verdict(
+            False,
+            f"{model} and the champion {holder} were measured on different texts or by different "
+            f"protocols (comparison keys {ours[:8]} and {theirs[:8]}), so neither is better",
+        )
+    interval = difference(*(lines.read(store, str(one.run_id)) for one in (champion, candidate)))
+    if interval is None:
+        return Verdict(False, "the test text has too few lines to tell two models apart")
+    numbers = (
+        f"{interval.difference:+.4f} bits per byte on test against the champion {holder}, "
+        f"95 % interval [{interval.low:+.4f}, {interval.high:+.4f}]"
+    )
+    if interval.high < 0:
+        return Verdict(True, f"{model} is the champion now: {numbers}", interval)
+    why = "it is not better" if interval.difference >= 0 else "the interval does not exclude zero"
+    return Verdict(False, f"{model}: {numbers}: {why}", interval)
+
+
+def difference(champion: pa.Table, candidate: pa.Table) -> Interval | None:
+    """Bits per byte that the candidate needs more than the champion; None for a short text."""
+    doc_L, bytes_L = champion["doc"].to_numpy(), champion["bytes"].to_numpy()
+    same = np.array_equal(doc_L, candidate["doc"].to_numpy()) and np.array_equal(
+        bytes_L, candidate["bytes"].to_numpy()
+    )
+    if not same:
+        raise UserError(
+            "the two models' scores are not of the same lines", next_step="textmill publish"
+        )
+    nats_LM = np.stack([champion["nats"].to_numpy(), candidate["nats"].to_numpy()], axis=1)
+    pieces = cut(doc_L, bytes_L, nats_LM)
+    return behind(pieces, 0)[1] if pieces else None

@@ -1,0 +1,118 @@
+"""`textmill publish`: put what DVC knows into MLflow, where it is not there yet.
+
+MLflow is asked first and only what it lacks is sent, so publishing again adds nothing, an emptied
+store fills again, and a publisher that was killed is gone on from.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from mlflow.entities import Run
+
+from textmill.base.files import sha256_of
+from textmill.lineage import notes
+from textmill.lineage.lock import LOCK, read_lock
+from textmill.lineage.publication import ModelRecord, Publication, digest, publication
+from textmill.repository import facts, layout
+from textmill.tracking import live, models, registry, runs, tags
+from textmill.tracking.models import Target
+from textmill.tracking.store import Store, opened, shown
+
+PAGE = layout.REPORTS / "leaderboard.html"
+OWN_STAGE = "publish"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What publishing did: models written to, of how many, and versions registered."""
+
+    uri: str
+    experiment: str
+    models: int
+    written: int
+    versions: int
+
+
+def publish(root: Path = Path()) -> Outcome:
+    """Publish the leaderboard's models. Raises UserError; StoreError where MLflow is to blame."""
+    record = publication(root)
+    with opened(root) as store:
+        name = runs.experiment_name(record.corpus)
+        note = notes.of_experiment(record.title, record.corpus)
+        experiment_id = runs.experiment(store, name, note)
+        found = _published(store, experiment_id, record)
+        parent = _parent(store, experiment_id, record, found.get(record.identity), root)
+        target = Target(store, experiment_id, parent.info.run_id, record, root)
+        written = 0
+        for model in record.models:
+            run = found.get(model.identity)
+            if run is None or _lacks_something(run, model, target):
+                found[model.identity] = models.publish(target, model, run)
+                written += 1
+        live.end_abandoned(store, experiment_id, partial(_finished, record, root))
+        added = registry.publish(store, record, found)
+    return Outcome(shown(store.uri), name, len(record.models), written, added)
+
+
+def _finished(record: Publication, root: Path) -> set[str]:
+    """Input fingerprints of the stages that made the models."""
+    return {known for model in record.models if (known := models.fingerprint(model.stage, root))}
+
+
+def _published(store: Store, experiment_id: str, record: Publication) -> dict[str, Run]:
+    """The runs of this comparison key by identity, each once."""
+    return runs.keep_oldest(
+        store, runs.tagged(store, experiment_id, tags.KEY, record.comparison_key)
+    )
+
+
+def _lacks_something(run: Run, model: ModelRecord, target: Target) -> bool:
+    if not models.is_whole(run, model, target.parent_id):
+        return True
+    restored = run.data.tags.get(tags.ORIGIN) != tags.RUN
+    return restored and bool(models.known_facts(model.stage, target.root))
+
+
+def _parent(
+    store: Store, experiment_id: str, record: Publication, run: Run | None, root: Path
+) -> Run:
+    """The run under which every model of this test text hangs, with today's files."""
+    if run is None:
+        run = runs.create(store, experiment_id, _parent_name(record), _parent_tags(record, root))
+    run_id = run.info.run_id
+    files = [path for path in (LOCK, layout.PARAMS, PAGE) if (root / path).is_file()]
+    content = _content(files, root)
+    missing = [path for path in files if not models.has_artifact(run, path.name)]
+    if run.data.tags.get(tags.FILES) != content or missing:
+        for path in files:
+            store.client.log_artifact(run_id, str(root / path))
+        store.client.set_tag(run_id, tags.NOTE, record.note)
+        store.client.set_tag(run_id, tags.FILES, content)
+    if run.info.status != "FINISHED":
+        store.client.set_terminated(run_id, "FINISHED")
+    return run
+
+
+def _parent_name(record: Publication) -> str:
+    return f"{record.corpus}, {record.comparison_key[:8]}"
+
+
+def _parent_tags(record: Publication, root: Path) -> dict[str, str]:
+    marks = {
+        tags.IDENTITY: record.identity,
+        tags.ROLE: tags.PARENT,
+        tags.KEY: record.comparison_key,
+        tags.NOTE: record.note,
+    }
+    checkout = facts.commit(root)
+    if checkout:
+        marks |= {tags.COMMIT: checkout["commit"], tags.DIRTY: str(checkout["dirty"]).lower()}
+    return marks
+
+
+def _content(files: list[Path], root: Path) -> str:
+    """Digest of the parent's files. DVC writes this stage into its lock after the stage ended."""
+    hashes = {str(path): sha256_of(root / path) for path in files if path != LOCK}
+    stages = {n: asdict(one) for n, one in read_lock(root).items() if n != OWN_STAGE}
+    return digest([hashes, stages])

@@ -1,0 +1,100 @@
+"""Runs found by what they are about: one run for one identity, whoever else publishes.
+
+A database on this machine is locked while it is written, but another machine may publish the same
+model to the same server in the same second. So whoever creates a run looks again: of several with
+one identity the oldest stays and the others are deleted.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+
+from mlflow.entities import Run, ViewType
+
+from textmill.tracking import tags
+from textmill.tracking.store import Store
+
+PAGE = 500
+
+
+def experiment_name(corpus: str) -> str:
+    """Of the experiment of a corpus."""
+    return f"textmill/{corpus}"
+
+
+def experiment(store: Store, name: str, note: str) -> str:
+    """Id of the experiment, created or, where somebody deleted it, restored."""
+    found = store.client.get_experiment_by_name(name)
+    if found is None:
+        marks = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
+        return _create_experiment(store, name, marks)
+    if found.lifecycle_stage != "active":
+        store.client.restore_experiment(found.experiment_id)
+    wanted = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
+    for tag, value in wanted.items():
+        if found.tags.get(tag) != value:
+            store.client.set_experiment_tag(found.experiment_id, tag, value)
+    return str(found.experiment_id)
+
+
+def _create_experiment(store: Store, name: str, marks: dict[str, str]) -> str:
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+
+    try:
+        return str(store.client.create_experiment(name, store.artifacts, marks))
+    except MlflowException:  # another machine was faster
+        found = store.client.get_experiment_by_name(name)
+        if found is None:
+            raise
+        return str(found.experiment_id)
+
+
+def search(store: Store, experiment_id: str, condition: str) -> Iterator[Run]:
+    """Every run that meets the condition."""
+    token = None
+    while True:
+        page = store.client.search_runs(
+            [experiment_id], condition, ViewType.ACTIVE_ONLY, PAGE, page_token=token
+        )
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def tagged(store: Store, experiment_id: str, tag: str, value: str) -> list[Run]:
+    """Runs with this value of a tag, the oldest first."""
+    return oldest_first(search(store, experiment_id, f"tags.`{tag}` = '{value}'"))
+
+
+def oldest_first(found: Iterable[Run]) -> list[Run]:
+    """By the time of creation; the same order on every machine."""
+    return sorted(found, key=lambda run: (int(run.data.tags.get(tags.CLAIM, 0)), run.info.run_id))
+
+
+def keep_oldest(store: Store, found: Iterable[Run]) -> dict[str, Run]:
+    """The oldest run of each identity; younger ones are deleted."""
+    kept: dict[str, Run] = {}
+    for run in oldest_first(found):
+        identity = run.data.tags.get(tags.IDENTITY)
+        if identity is None:
+            continue
+        if kept.setdefault(identity, run) is not run:
+            store.client.delete_run(run.info.run_id)
+    return kept
+
+
+def create(
+    store: Store, experiment_id: str, name: str, marks: dict[str, str], start: int | None = None
+) -> Run:
+    """A new run for the identity among `marks`, or the older one that somebody made meanwhile."""
+    run = create_unnamed(store, experiment_id, name, marks, start)
+    found = tagged(store, experiment_id, tags.IDENTITY, marks[tags.IDENTITY])
+    return keep_oldest(store, found).get(marks[tags.IDENTITY], run)
+
+
+def create_unnamed(
+    store: Store, experiment_id: str, name: str, marks: dict[str, str], start: int | None = None
+) -> Run:
+    """A new run without an identity yet."""
+    claimed = {**marks, tags.CLAIM: str(time.time_ns())}
+    return store.client.create_run(experiment_id, start, claimed, name)

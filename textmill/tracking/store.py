@@ -1,0 +1,181 @@
+"""The store: which one, opened once at a time, bounded in time, and in words when it fails.
+
+By default it is SQLite in the repository, `mlflow.db`, with artifacts in `mlruns/`; any
+`MLFLOW_TRACKING_URI` takes its place. Two processes that create the tables of one database at
+once kill each other (measured: two of three die), so a database is opened under a file lock.
+A server that is down or slow must not hold anybody up: MLflow's own defaults are seven tries of
+two minutes each.
+"""
+
+import fcntl
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textmill.base.errors import UserError
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+DEFAULTS = {
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER": "0",
+}
+"""Set where the user has not set them."""
+LOCK_SECONDS = 120.0
+TRIES = 3
+"""Another machine may be creating the tables of a shared database."""
+LONGEST_REASON = 300
+_CREDENTIALS = re.compile(r"//[^/@]*@")
+_REASONS = (
+    (re.compile(r"Connection refused", re.I), "connection refused"),
+    (re.compile(r"timed out|Timeout", re.I), "no answer in time"),
+    (re.compile(r"NameResolution|Name or service not known|getaddrinfo", re.I), "unknown host"),
+    (re.compile(r"Connection (aborted|reset)|RemoteDisconnected", re.I), "it broke off"),
+    (re.compile(r"database is locked", re.I), "another process holds the database"),
+)
+
+
+class StoreError(UserError):
+    """The store did not do what was asked: says which one, what came back, and what then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store. artifacts: where a new experiment keeps its files; None: the server's way."""
+
+    uri: str
+    client: "MlflowClient"
+    artifacts: str | None
+
+
+def store_uri(root: Path = Path()) -> str:
+    """The user's `MLFLOW_TRACKING_URI`, else SQLite in the repository; a file path is absolute.
+
+    A DVC experiment runs in a folder that is deleted afterwards; DVC names the repository itself.
+    """
+    given = os.environ.get("MLFLOW_TRACKING_URI", "").strip()
+    home = Path(os.environ.get("DVC_ROOT") or root).resolve()
+    if not given:
+        return f"sqlite:///{home / 'mlflow.db'}"
+    if (path := _sqlite_path(given)) is not None:
+        return f"sqlite:///{home / path}"
+    return given
+
+
+def shown(uri: str) -> str:
+    """The address without a user's password."""
+    return _CREDENTIALS.sub("//", uri)
+
+
+def artifact_folder(uri: str, root: Path = Path()) -> str | None:
+    """Where runs keep small files; None for a server, which decides itself."""
+    if uri.startswith(("http://", "https://", "databricks")):
+        return None
+    return str(_home(uri, root) / "mlruns")
+
+
+@contextmanager
+def opened(root: Path = Path()) -> Iterator[Store]:
+    """The store, this process alone in it where it is a database. Raises StoreError."""
+    uri = store_uri(root)
+    with answering(uri), _alone(uri, root):
+        yield open_store(uri, root)
+
+
+def open_store(uri: str, root: Path = Path()) -> Store:
+    """The store without its lock, for one that is known to exist."""
+    for name, value in DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    for name in ("mlflow", "alembic", "urllib3"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    from mlflow import set_tracking_uri  # noqa: PLC0415
+    from mlflow.tracking import MlflowClient  # noqa: PLC0415
+
+    set_tracking_uri(uri)
+    for left in reversed(range(TRIES)):
+        try:
+            return Store(uri, MlflowClient(uri), artifact_folder(uri, root))
+        except Exception:
+            if not left or not uri.startswith(("postgresql", "mysql", "mssql")):
+                raise
+            time.sleep(1.0)
+    raise AssertionError("the last try returns or raises")
+
+
+@contextmanager
+def answering(uri: str) -> Iterator[None]:
+    """What the store refuses, or that it is not there, as one StoreError."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
+    from requests import RequestException  # noqa: PLC0415
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, ImportError) as error:
+        raise StoreError(
+            f"MLflow's store: {in_words(str(error))}",
+            where=shown(uri),
+            next_step="see to it that it runs and MLFLOW_TRACKING_URI is right, then: "
+            "textmill publish",
+        ) from error
+
+
+def in_words(text: str) -> str:
+    """The telling part of what came back."""
+    for pattern, words in _REASONS:
+        if pattern.search(text):
+            return words
+    first = next((line for line in text.splitlines() if line.strip()), "it gave no reason")
+    return shown(first)[:LONGEST_REASON]
+
+
+@contextmanager
+def _alone(uri: str, root: Path) -> Iterator[None]:
+    """Hold the lock of a database: that of the folder it lies in, which leaves no file behind."""
+    if uri.startswith(("http://", "https://", "databricks")):
+        yield
+        return
+    folder = _home(uri, root)
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _wait_for(descriptor, uri)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, uri: str) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"another process has been using it for {LOCK_SECONDS:.0f} s",
+                    where=shown(uri),
+                    next_step="wait for it, then: textmill publish",
+                ) from None
+            time.sleep(0.1)
+
+
+def _home(uri: str, root: Path) -> Path:
+    """The folder of an SQLite file; of any other database, the repository."""
+    path = _sqlite_path(uri)
+    return (path.parent if path else Path(os.environ.get("DVC_ROOT") or root)).resolve()
+
+
+def _sqlite_path(uri: str) -> Path | None:
+    prefix = "sqlite:///"
+    return Path(uri.removeprefix(prefix)) if uri.startswith(prefix) else None

@@ -1,0 +1,58 @@
+"""`make ui`: MLflow's pages over the store, on this machine only."""
+
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+
+from textmill.base.environment import switch_telemetry_off
+from textmill.base.errors import UserError
+from textmill.repository.layout import find_root
+from textmill.tracking.store import artifact_folder, shown, store_uri
+
+HOST = "127.0.0.1"
+PORT = 5000
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Become `mlflow server`; or say where the server is that the user named."""
+    root = find_root()
+    uri = store_uri(root)
+    if uri.startswith(("http://", "https://")):
+        _log.info("MLflow is at %s", shown(uri))
+        return
+    command = server_command(uri, free_port(), root)
+    _log.info("MLflow: http://%s:%s  over %s  (Ctrl-C ends it)", HOST, command[-1], shown(uri))
+    os.execv(command[0], command)  # noqa: S606
+
+
+def server_command(uri: str, port: int, root: Path = Path()) -> list[str]:
+    """One worker is enough for one reader; each takes two seconds to start."""
+    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
+    command += ["--backend-store-uri", uri]
+    command += ["--default-artifact-root", artifact_folder(uri, root) or "mlruns"]
+    return [*command, "--host", HOST, "--port", str(port)]
+
+
+def free_port(wanted: int = PORT) -> int:
+    """The wanted port, or any free one where it is taken."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise UserError(f"no port of {HOST} is free", next_step="end a server, then: make ui")
+
+
+if __name__ == "__main__":
+    switch_telemetry_off()
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"textmill: {error}")
