@@ -1,0 +1,148 @@
+"""A flipped byte anywhere behind a model is found, and the first broken link is named."""
+
+import hashlib
+import json
+
+import pytest
+
+from tests.lineage.made import write_lock
+from textmill.base.errors import UserError
+from textmill.lineage.verify import in_words, verify
+
+LINKS = {
+    "data/raw/files/tales.txt": "data/raw/files/tales.txt",
+    "data/clean/train.arrow": "data/clean",
+    "data/clean/summary.json": "data/clean",
+    "data/vocabulary/word/record.json": "data/vocabulary/word",
+    "data/shards/word/record.json": "data/shards/word",
+    "models/kn3/record.json": "models/kn3",
+    "models/lstm/model.json": "models/lstm",
+    "scores/kn3/test.arrow": "scores/kn3",
+    "scores/mix/summary.json": "scores/mix",
+}
+
+
+def flip(path, place=-3):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def test_what_was_not_touched_holds(made):
+    links, broken = verify(None, made)
+    assert broken is None
+    # raw, clean, vocabulary, shards, 3 models and 4 scores, what each of them read (18), the raw
+    # file, the record and the pin
+    assert links == 11 + 18 + 3
+    # the same without the other models: raw, clean, vocabulary, shards, kn3 and its scores
+    assert verify("kn3", made) == (6 + 8 + 3, None)
+
+
+@pytest.mark.parametrize("file", LINKS)
+def test_a_flipped_byte_names_its_link(made, file):
+    flip(made / file)
+    _, broken = verify(None, made)
+    assert broken.link == LINKS[file]
+    assert broken.expected != broken.found
+    assert broken.expected.split()[0] == broken.found.split()[0] in ("md5", "sha256")
+    assert "dvc checkout" in broken.next_step
+
+
+def test_the_cause_is_named_and_not_its_consequence(made):
+    for file in ("scores/mix/test.arrow", "models/kn3/record.json", "data/clean/valid.arrow"):
+        flip(made / file)
+    assert verify(None, made)[1].link == "data/clean"
+
+
+def test_other_models_do_not_matter(made):
+    flip(made / "models/lstm/model.json")
+    assert verify("unigram", made)[1] is None
+    assert verify("mix", made)[1].link == "models/lstm"
+
+
+def test_a_damaged_record_of_the_raw_files_is_the_broken_link(made):
+    (made / "data/raw/source.json").write_text("{")
+    _, broken = verify(None, made)
+    assert broken.link == "data/raw/source.json"
+    assert "not whole JSON" in broken.found
+
+
+def test_a_pin_that_tells_of_another_text_is_broken(made):
+    params = made / "params.yaml"
+    pinned = json.loads((made / "data/raw/source.json").read_text())["files"][0]["sha256"]
+    params.write_text(params.read_text().replace(pinned, "b" * 64))
+    _, broken = verify(None, made)
+    assert (broken.expected, broken.found) == (f"sha256 {'b' * 64}", f"sha256 {pinned}")
+    assert "params.yaml" in broken.link
+
+
+def test_raw_files_changed_together_with_their_record_do_not_fit_the_pin(made):
+    """Who changes file, source.json and dvc.lock alike is stopped by the pin."""
+    file = made / "data/raw/files/tales.txt"
+    before = json.loads((made / "data/raw/source.json").read_text())["files"][0]["sha256"]
+    flip(file)
+    after = hashlib.sha256(file.read_bytes()).hexdigest()
+    source = made / "data/raw/source.json"
+    source.write_text(source.read_text().replace(before, after))
+    write_lock(made)
+    _, broken = verify(None, made)
+    assert broken.expected == f"sha256 {before}"
+    assert broken.found == f"sha256 {after}"
+
+
+def test_a_file_that_is_gone_is_told_how_to_come_back(made):
+    (made / "models/kn3/record.json").unlink()
+    (made / "models/kn3").rmdir()
+    _, broken = verify("kn3", made)
+    assert (broken.link, broken.found) == ("models/kn3", "nothing there")
+    assert broken.next_step == "dvc pull models/kn3"
+
+
+def test_a_model_of_other_shards_than_those_there_is_broken(made):
+    """The shards were made anew and recorded, the model was not."""
+    lock = made / "dvc.lock"
+    old = lock.read_text()
+    (made / "data/shards/word/record.json").write_text('{"made": "anew"}\n')
+    write_lock(made)
+    lines = lock.read_text().splitlines()
+    begins = next(n for n, line in enumerate(lines) if line.strip() == "ngram@kn3:")
+    old_lines = old.splitlines()
+    lines[begins : begins + 12] = old_lines[begins : begins + 12]
+    lock.write_text("\n".join(lines) + "\n")
+    _, broken = verify("kn3", made)
+    assert broken.link == "models/kn3, made by ngram@kn3 from data/shards/word"
+    assert broken.next_step == "dvc repro"
+    assert verify("unigram", made)[1] is None
+
+
+def test_the_message_says_what_where_and_what_to_type(made):
+    flip(made / "models/kn3/record.json")
+    text = in_words(verify("kn3", made)[1])
+    assert text.splitlines()[0] == "broken link: models/kn3"
+    assert text.splitlines()[-1].startswith("  -> rm -r models/kn3; dvc checkout models/kn3")
+
+
+def test_an_unknown_model_is_told_the_nearest_name(made):
+    with pytest.raises(UserError, match='did you mean "unigram"'):
+        verify("unigrm", made)
+
+
+def test_a_model_that_was_never_scored_is_not_called_whole(made):
+    params = made / "params.yaml"
+    params.write_text(params.read_text().replace("  kn3:", "  kn4: {tokenizer: word}\n  kn3:"))
+    with pytest.raises(UserError, match="kn4 has not been scored yet"):
+        verify(None, made)
+
+
+def test_a_text_of_ones_own_is_checked_against_its_digest(made):
+    params = made / "params.yaml"
+    sha256 = hashlib.sha256((made / "data/raw/files/tales.txt").read_bytes()).hexdigest()
+    digest = hashlib.sha256(f"tales.txt\0{sha256}\n".encode()).hexdigest()
+    text = params.read_text().replace(f"sha256: {sha256}", f"path: tales.txt\n    digest: {digest}")
+    assert "digest:" in text
+    params.write_text(text)
+    assert verify("kn3", made)[1] is None
+    params.write_text(text.replace(digest, "c" * 64))
+    _, broken = verify("kn3", made)
+    assert broken.expected == f"digest {'c' * 64}"
+    assert broken.found == f"digest {digest}"
