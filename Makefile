@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help run long test check bench clean
+.PHONY: help run long flow serve stop test check bench clean
 
 help: ## Show this list
 	@echo "textmill: language models you can compare. Targets:"
@@ -28,6 +28,15 @@ LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
 	dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 	@textmill leaderboard
+
+flow: .venv/run.stamp ## Run the pipeline as a Prefect flow: TARGETS="stage ..." CORES=n FORCE=1
+	python -m flows.reproduce $(TARGETS) $(if $(CORES),--cores $(CORES)) $(if $(FORCE),--force)
+
+serve: .venv/run.stamp ## Prefect's server, schedule and worker on this machine, until Ctrl-C
+	python -m flows.serve
+
+stop: .venv/run.stamp ## End what `make serve` started, also after a crash
+	python -m flows.stop
 
 test: .venv/test.stamp ## Install what tests need and run them
 	python -m pytest

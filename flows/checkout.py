@@ -27,41 +27,42 @@ ENDING = sum(seconds for _, seconds in PHASES["group"]) + 5.0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds the lock. since: UTC, ISO 8601. flow_run: the run's name in Prefect."""
+    """Who holds the lock. since: in UTC. name: of the flow run in Prefect."""
 
     process: Identity
     since: str
-    flow_run: str
+    name: str
 
     def describe(self) -> str:
         """Process id, since when, flow run and command, in words."""
         return (
             f"process {self.process.pid} since {self.since} UTC,"
-            f" flow run {self.flow_run} ({self.process.command})"
+            f" {self.name} ({self.process.command})"
         )
 
 
 @contextmanager
-def hold(root: Path, flow_run: str, patience: float = ENDING) -> Iterator[int]:
-    """Hold the checkout; yields the lock's file descriptor. UserError naming a living holder."""
-    path = root / LOCK
+def hold(path: Path, name: str, patience: float = ENDING) -> Iterator[int]:
+    """Hold a lock; yields its file descriptor. UserError naming a living holder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _take(descriptor, path, patience)
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        content = json.dumps(asdict(Holder(myself(), now, flow_run)))
+        content = json.dumps(asdict(Holder(myself(), now, name)))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, content.encode(), 0)
-        yield descriptor
-        os.ftruncate(descriptor, 0)
+        try:
+            yield descriptor
+        finally:
+            os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
 
 
-def check_free(root: Path) -> None:
-    """UserError naming the holder where a living flow holds the checkout; takes nothing."""
-    holder = read_holder(root / LOCK)
+def check_free(path: Path) -> None:
+    """UserError naming the holder where a living process holds the lock; takes nothing."""
+    holder = read_holder(path)
     if holder is not None and holder.process.lives():
         raise _refusal(holder)
 
@@ -70,7 +71,7 @@ def read_holder(path: Path) -> Holder | None:
     """Who wrote the lock file last; None where nobody did or it is being written."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         content = json.loads(path.read_text(encoding="utf-8"))
-        return Holder(Identity(**content["process"]), content["since"], content["flow_run"])
+        return Holder(Identity(**content["process"]), content["since"], content["name"])
     return None
 
 
@@ -86,9 +87,9 @@ def _take(descriptor: int, path: Path, patience: float) -> None:
                 raise _refusal(holder) from None
             if time.monotonic() > deadline:
                 raise UserError(
-                    f"processes of an ended flow still hold this checkout after {patience:.0f} s",
-                    where=str(LOCK),
-                    next_step=f"see who: fuser -v {LOCK}",
+                    f"processes of an ended run still hold this after {patience:.0f} s",
+                    where=str(path),
+                    next_step=f"see who: fuser -v {path}",
                 ) from None
             time.sleep(0.1)
         else:
@@ -97,6 +98,6 @@ def _take(descriptor: int, path: Path, patience: float) -> None:
 
 def _refusal(holder: Holder) -> UserError:
     return UserError(
-        f"a flow is at work in this checkout: {holder.describe()}",
-        next_step=f"wait for it, or end it: kill -INT {holder.process.pid}",
+        f"this checkout is in use: {holder.describe()}",
+        next_step=f"wait for it, or end it: kill {holder.process.pid}",
     )

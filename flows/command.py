@@ -12,8 +12,8 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogHandler
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows import checkout
-from flows.server import free_port, server
+from flows import checkout, serving
+from flows.server import answers, free_port, server
 from textmill.base.errors import UserError, as_user_error
 from textmill.repository import layout
 
@@ -23,8 +23,10 @@ LOG = layout.PRIVATE / "prefect" / "server.log"
 def main(reproduce: Any) -> int:
     """Run the flow; 0 where every stage ended well, 1 where one did not, 2 for wrong use."""
     given = _parser().parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background has SIGINT switched off
+        signal.signal(number, signal.default_int_handler)
     try:
-        checkout.check_free(Path())
+        checkout.check_free(checkout.LOCK)
         with _api():
             state = reproduce(
                 targets=given.targets or None,
@@ -45,9 +47,14 @@ def main(reproduce: Any) -> int:
 
 @contextmanager
 def _api() -> Iterator[None]:
-    """Prefect's API: the one that is set, or a server for as long as this runs."""
+    """Prefect's API: the one that is set, that of `make serve`, or a server of this run's own."""
     if PREFECT_API_URL.value():
         yield
+        return
+    served = serving.read(Path())
+    if served is not None and served.lives() and answers(served.api):
+        with temporary_settings({PREFECT_API_URL: served.api}):
+            yield
         return
     _say("starting Prefect's server for this run")
     with server(Path(), LOG, port=free_port(0)) as api, temporary_settings({PREFECT_API_URL: api}):

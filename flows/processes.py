@@ -57,6 +57,15 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def descendants(pid: int) -> list[Identity]:
+    """Children of a process, and theirs; none where it has ended."""
+    try:
+        below = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+    return [found for child in below if (found := identify(child.pid)) is not None]
+
+
 class Supervised:
     """A command under a supervisor; `stop` and the death of this process both end it."""
 

@@ -17,14 +17,14 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import StateType
 from prefect.futures import PrefectFuture
 from prefect.runtime import flow_run, task_run
-from prefect.states import Completed, Failed
+from prefect.states import Cancelled, Completed, Failed
 
 from flows import artifacts, checkout, lineage
 from flows.cores import read_cores
 from flows.graph import Graph, read_graph
 from flows.lockfile import Keeper
 from flows.schedule import Schedule
-from flows.stages import StageFailed, Stages
+from flows.stages import StageFailed, Stages, StageStopped
 from textmill.base.errors import UserError
 from textmill.repository import layout
 
@@ -46,6 +46,8 @@ def run_stage(stage: str, stages: Stages) -> State:
 
     try:
         ending = stages.run(stage, on_line)
+    except StageStopped:
+        return Cancelled(message=f"{stage} was ended with the flow")
     except StageFailed as error:
         if task_run.run_count <= len(RETRIES.get(stage, ())):
             raise
@@ -80,7 +82,7 @@ def reproduce(
     root = Path()
     try:
         _check(cores, timeout_minutes)
-        with checkout.hold(root, str(flow_run.name)) as lock:
+        with checkout.hold(root / checkout.LOCK, f"flow run {flow_run.name}") as lock:
             keeper = Keeper(root)
             if keeper.mend():
                 get_run_logger().warning("dvc.lock was half a file, left by a killed run: put back")

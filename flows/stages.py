@@ -20,6 +20,7 @@ from flows.waiting import PATIENCE, LockWatch
 RETRY = 2.0
 BUSY = "is busy, it is being blocked by"
 HINTS = (
+    "Data and pipelines are up to date.",
     "To track the changes with git, run:",
     "\tgit add ",
     "To enable auto staging, run:",
@@ -39,6 +40,10 @@ class Ending(StrEnum):
 
 class StageFailed(Exception):  # noqa: N818 - it is what happened, not a fault of this code
     """A stage ended badly; the message is what it said."""
+
+
+class StageStopped(Exception):  # noqa: N818 - likewise
+    """A stage was ended because its flow ends."""
 
 
 @dataclass(slots=True)
@@ -91,13 +96,13 @@ class Stages:
         self._stopped = threading.Event()
 
     def run(self, stage: str, on_line: Callable[[str], None]) -> Ending:
-        """Run a stage to its end. StageFailed with what it said where the end is bad."""
+        """Run a stage to its end. StageFailed with what it said, StageStopped."""
         deadline = time.monotonic() + self._patience
         while True:
             attempt = Attempt(stage)
             code, problem = self._attempt(attempt, on_line)
             if self._stopped.is_set():
-                raise StageFailed("stopped with the flow")
+                raise StageStopped(stage)
             if problem:
                 raise StageFailed(problem)
             if code == 0:
