@@ -37,6 +37,7 @@ TRIES = 3
 LONGEST_REASON = 300
 _CREDENTIALS = re.compile(r"//[^/@]*@")
 _REASONS = (
+    (re.compile(r"No module named '(\w+)'"), r"its driver \1 is not installed here"),
     (re.compile(r"Connection refused", re.I), "connection refused"),
     (re.compile(r"timed out|Timeout", re.I), "no answer in time"),
     (re.compile(r"NameResolution|Name or service not known|getaddrinfo", re.I), "unknown host"),
@@ -133,8 +134,8 @@ def answering(uri: str) -> Iterator[None]:
 def in_words(text: str) -> str:
     """The telling part of what came back."""
     for pattern, words in _REASONS:
-        if pattern.search(text):
-            return words
+        if found := pattern.search(text):
+            return found.expand(words)
     first = next((line for line in text.splitlines() if line.strip()), "it gave no reason")
     return shown(first)[:LONGEST_REASON]
 

@@ -1,0 +1,96 @@
+"""A real SQLite store for every test, copied from one that is made once: making takes seconds."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+from tests.lineage.made import make_repository
+from textmill.tracking.store import open_store
+
+FOREIGN_WARNINGS = [
+    "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning",
+]
+"""What MLflow does to its own libraries; our warnings stay errors."""
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            for warning in FOREIGN_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch):
+    """Nothing of the developer's own store, and no long waits for servers that are not there."""
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_RUN_ID", "DVC_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """A database with MLflow's tables and nothing in them; to be copied."""
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    open_store(f"sqlite:///{path}").client.search_experiments()
+    return path
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A small repository with everything that DVC's stages leave behind, and no store."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    return make_repository(folder)
+
+
+@pytest.fixture
+def repository(made: Path, empty_store: Path) -> Path:
+    """The small repository with an empty store in it."""
+    shutil.copy(empty_store, made / "mlflow.db")
+    return made
+
+
+@pytest.fixture
+def content():
+    """All that a repository's store holds: rows of every table, and artifact files by bytes."""
+
+    def of(repository: Path) -> dict:
+        with sqlite3.connect(repository / "mlflow.db") as database:
+            tables = database.execute("select name from sqlite_master where type = 'table'")
+            rows = {
+                name: sorted(map(repr, database.execute(f"select * from {name}")))
+                for (name,) in tables.fetchall()
+            }
+        database.close()
+        files = sorted((repository / "mlruns").rglob("*"))
+        return rows | {str(file): file.read_bytes() for file in files if file.is_file()}
+
+    return of
+
+
+@pytest.fixture
+def client():
+    """MLflow's own client on a repository's store."""
+    return lambda repository: MlflowClient(f"sqlite:///{repository / 'mlflow.db'}")
+
+
+@pytest.fixture
+def runs(client):
+    """A repository's runs by name; every name once."""
+
+    def of(repository: Path) -> dict:
+        found = client(repository).search_runs(experiment_ids(client(repository)))
+        by_name = {run.info.run_name: run for run in found}
+        assert len(by_name) == len(found), [run.info.run_name for run in found]
+        return by_name
+
+    return of
+
+
+def experiment_ids(client) -> list[str]:
+    return [experiment.experiment_id for experiment in client.search_experiments()]
