@@ -15,9 +15,9 @@ The interval is the studentised one (bootstrap-t; Davison and Hinkley 1997, sect
 each replicate is measured in its own standard errors, which corrects for skewness and for the
 small number of pieces at once. Simulated on 60 documents of log-normal length whose differences
 are exponential, 2,000 times, an interval meant to cover 95 % covers: percentile 91.1 %, BCa
-91.0 %, studentised 93.3 % (91.9 % in another 2,000); on heavier tails 88.6, 89.5 and 92.1 %. On one text of 1,500 lines
-whose neighbours correlate by 0.5, blocks cover 95 % and single lines would cover 76 %; at a
-correlation of 0.9 they cover 90 % against 33 %.
+91.0 %, studentised 93.3 % (91.9 % in another 2,000); on heavier tails 88.6, 89.5 and 92.1 %. On
+one text of 1,500 lines whose neighbours correlate by 0.5, blocks cover 95 % and single lines would
+cover 76 %; at a correlation of 0.9 they cover 90 % against 33 %.
 
 The interval speaks of the test text: what if other documents of this kind had been the test?
 It says nothing of the training seed.
