@@ -16,13 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.processes import Identity, myself
-from flows.supervisor import PHASES
+from flows.supervisor import LONGEST_END
 from textmill.base.errors import UserError
 from textmill.repository import layout
 
 LOCK = layout.PRIVATE / "flow.lock"
-ENDING = sum(seconds for _, seconds in PHASES["group"]) + 5.0
-"""Seconds within which the processes of a killed run have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Holder:
 
 
 @contextmanager
-def hold(path: Path, name: str, patience: float = ENDING) -> Iterator[int]:
+def hold(path: Path, name: str, patience: float = LONGEST_END) -> Iterator[int]:
     """Hold a lock; yields its file descriptor. UserError naming a living holder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -73,14 +73,14 @@ class Supervised:
         self,
         command: Sequence[str],
         *,
-        interrupt: Literal["group", "leader"],
+        first: Literal["step", "command"],
         root: Path,
         environment: Mapping[str, str],
         keep: Sequence[int] = (),
         output: int | IO[Any] | None = None,
     ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", supervisor.__file__, interrupt, *command],
+            [sys.executable, "-I", "-S", supervisor.__file__, first, *command],
             cwd=root,
             env=dict(environment),
             stdin=subprocess.PIPE,
@@ -115,8 +115,9 @@ class Supervised:
     def wait(self, seconds: float | None = None) -> int:
         """Exit code of the command."""
         code = self._process.wait(seconds)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         return code
 
 

@@ -71,7 +71,7 @@ def _worker(root: Path, names: dict[str, str]) -> Iterator[Supervised]:
             (LOGS / "worker.log").open("a") as log,
             supervised(
                 command,
-                interrupt="leader",
+                first="command",
                 root=root,
                 environment=environment() | names,
                 output=log,

@@ -29,7 +29,7 @@ def server(root: Path, log: Path, *, port: int | None = None) -> Iterator[str]:
         log.open("a") as output,
         supervised(
             [*command, "--host", HOST, "--port", str(port)],
-            interrupt="leader",
+            first="command",
             root=root,
             environment=environment(),
             output=output,

@@ -126,7 +126,7 @@ class Stages:
         command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "-s"]
         with supervised(
             [*command, *force, attempt.stage],
-            interrupt="group",
+            first="step",
             root=self._root,
             environment=environment(),
             keep=self._keep,

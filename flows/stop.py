@@ -16,11 +16,10 @@ from pathlib import Path
 from flows import serving
 from flows.checkout import LOCK, read_holder
 from flows.processes import Identity, descendants
-from flows.supervisor import PHASES
+from flows.supervisor import LONGEST_END
 
 ENGINE = "prefect.engine"
 """In the command of a flow run that a worker started."""
-PATIENCE = sum(seconds for _, seconds in PHASES["leader"])
 
 
 def main() -> int:
@@ -43,7 +42,7 @@ def main() -> int:
     return 0
 
 
-def end(processes: list[Identity], patience: float = PATIENCE) -> list[Identity]:
+def end(processes: list[Identity], patience: float = LONGEST_END) -> list[Identity]:
     """Ask the first to end, then the rest, then kill; those that live all the same."""
     every = {one for process in processes for one in (process, *descendants(process.pid))}
     _signal(processes[:1], signal.SIGTERM)

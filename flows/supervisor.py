@@ -1,12 +1,13 @@
 """Starts a command in a session of its own and ends all of it when the pipe on stdin closes.
 
-Usage: python -I -S supervisor.py {group|leader} COMMAND ...
+Usage: python -I -S supervisor.py {step|command} COMMAND ...
 
 Whoever starts this holds the other end of the pipe, so the command ends with its owner, even when
 the owner is killed by SIGKILL and can do nothing more. An end is an interrupt, after a grace time
 a termination, then a kill of every process that descends from the command, in whatever session.
-`group`: the interrupt goes to the command's whole process group (DVC and its step); `leader`: to
-the command alone, which sees to its own children (a flow, a server, a worker).
+`step`: whatever runs below the command is interrupted first, and the command, DVC, then ends by
+itself: it rewrites dvc.lock in place, so it is not to be interrupted while it need not be.
+`command`: the command alone is interrupted and sees to its own children (a server, a worker).
 
 Only the standard library is imported: this starts in hundredths of a second. On Linux the command
 also dies with this process, and orphans below it become this process's children, so that none is
@@ -20,15 +21,13 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PHASES = {
-    "group": ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)),
-    "leader": ((signal.SIGINT, 30.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)),
-}
-"""Signals of an end and the seconds each is given. A leader has stages of its own to end."""
+LONGEST_END = 60.0
+"""More seconds than any end takes."""
 POLL = 0.05
 LINUX = sys.platform == "linux"
 
@@ -56,39 +55,50 @@ class Supervised:
             if pid == self.pid:
                 self.status = os.waitstatus_to_exitcode(status)
 
-    def living(self) -> set[int]:
-        """Every process that descends from the command and has not ended."""
+    def living(self, depth: float = float("inf")) -> set[int]:
+        """Processes that descend from the command and have not ended, down to a depth."""
         self.reap()
         if LINUX:
-            return _descendants(os.getpid())
+            return _descendants(os.getpid(), depth)
         try:
             os.killpg(self.pid, 0)
         except OSError:
             return set()
         return {self.pid}
 
-    def end(self, interrupt: str) -> None:
+    def end(self, first: str) -> None:
         """Interrupt, then terminate, then kill, until nothing lives."""
-        for number, grace in PHASES[interrupt]:
-            deadline = time.monotonic() + grace
-            if number == signal.SIGINT:
-                _signal(-self.pid if interrupt == "group" else self.pid, number)
-            signalled: set[int] = set()
-            while living := self.living():
-                if number != signal.SIGINT:
-                    for pid in living - signalled:
-                        _signal(pid, number)
-                    signalled |= living
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(POLL)
-            else:
+        if first == "step":
+            self._signal(signal.SIGINT, 4.0, lambda: self.living() - {self.pid})
+            self._signal(signal.SIGINT, 6.0, lambda: {self.pid})
+            self._signal(signal.SIGTERM, 5.0, self.living)
+        else:
+            self._signal(signal.SIGINT, 30.0, lambda: {self.pid})
+            # What is left of the command's children ends its own in turn.
+            self._signal(signal.SIGTERM, 10.0, lambda: self.living(depth=1))
+        self._signal(signal.SIGKILL, 10.0, self.living)
+
+    def _signal(self, number: int, grace: float, chosen: Callable[[], set[int]]) -> None:
+        """Signal each chosen process once; wait until nothing lives or the grace has passed.
+
+        An interrupt is over when the command has ended: who is left then did not hear it.
+        """
+        signalled: set[int] = set()
+        deadline = time.monotonic() + grace
+        while self.living() and time.monotonic() < deadline:
+            if number == signal.SIGINT and self.status is not None:
                 return
+            for pid in chosen() - signalled:
+                signalled.add(pid)
+                # It may have ended in between, or taken another user.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+            time.sleep(POLL)
 
 
 def main() -> int:
     """Run the command until it ends or the pipe closes; its exit code, as a shell tells it."""
-    interrupt, *command = sys.argv[1:]
+    first, *command = sys.argv[1:]
     wakeups, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -104,7 +114,7 @@ def main() -> int:
         if stops:
             break
     if run.living():
-        run.end(interrupt)
+        run.end(first)
     status = run.status if run.status is not None else -signal.SIGKILL
     return status if status >= 0 else 128 - status
 
@@ -126,14 +136,8 @@ def _become(command: list[str]) -> None:
         os._exit(127)
 
 
-def _signal(pid: int, number: int) -> None:
-    # It may have ended in between, or taken another user: neither can be signalled.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
-def _descendants(root: int) -> set[int]:
-    """Processes below `root` in /proc that are no zombies."""
+def _descendants(root: int, depth: float) -> set[int]:
+    """Processes below `root` in /proc, down to a depth, that are no zombies."""
     parents: dict[int, int] = {}
     zombies: set[int] = set()
     for entry in Path("/proc").iterdir():
@@ -147,7 +151,8 @@ def _descendants(root: int) -> set[int]:
         if state == "Z":
             zombies.add(int(entry.name))
     found, level = set[int](), {root}
-    while level:
+    while level and depth > 0:
+        depth -= 1
         level = {pid for pid, parent in parents.items() if parent in level}
         found |= level
     return found - zombies
