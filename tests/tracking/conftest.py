@@ -81,14 +81,18 @@ def client():
 
 @pytest.fixture
 def runs(client):
-    """A repository's runs by name; every name once."""
+    """A repository's runs by name; every name once. `runs.all` lists them."""
+
+    def every(repository: Path) -> list:
+        return client(repository).search_runs(experiment_ids(client(repository)))
 
     def of(repository: Path) -> dict:
-        found = client(repository).search_runs(experiment_ids(client(repository)))
+        found = every(repository)
         by_name = {run.info.run_name: run for run in found}
         assert len(by_name) == len(found), [run.info.run_name for run in found]
         return by_name
 
+    of.all = every
     return of
 
 
