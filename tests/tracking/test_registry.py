@@ -1,0 +1,184 @@
+"""The registry: versions, the two aliases, and what it takes to become champion."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.lineage.made import change_board, make_repository, write_lock
+from textmill.base.errors import UserError
+from textmill.base.files import read_table
+from textmill.lineage.publication import publication
+from textmill.scoring.significance import behind, cut
+from textmill.tracking import registry
+from textmill.tracking.promote import promote
+from textmill.tracking.publish import publish
+from textmill.tracking.store import opened
+
+NAME = "textmill-tales"
+
+
+@pytest.fixture
+def holder(client):
+    """Name of the model that bears an alias."""
+
+    def of(repository, alias):
+        version = client(repository).get_model_version_by_alias(NAME, alias)
+        return version.tags["textmill.model"]
+
+    return of
+
+
+def test_a_version_for_each_model_pointing_at_dvc(repository, client):
+    publish(repository)
+    versions = client(repository).search_model_versions(f"name = '{NAME}'")
+    records = {record.name: record for record in publication(repository).models}
+    assert {version.tags["textmill.model"] for version in versions} == records.keys()
+    for version in versions:
+        record = records[version.tags["textmill.model"]]
+        assert version.tags["dvc.md5"] == record.md5
+        assert version.tags["textmill.identity"] == record.identity
+
+
+def test_aliases_are_the_best_on_validation(repository, holder):
+    publish(repository)
+    assert holder(repository, "baseline") == "kn3"
+    assert holder(repository, "champion") == "mix"
+
+
+def test_the_baseline_moves_and_the_champion_stays(repository, holder):
+    publish(repository)
+    better = {"bits_per_byte_valid": 0.01}
+    change_board(repository, unigram=better)
+    publish(repository)
+    assert holder(repository, "baseline") == "unigram"
+    assert holder(repository, "champion") == "mix"
+
+
+def test_a_worse_model_is_refused_with_the_numbers(repository, holder):
+    publish(repository)
+    verdict = promote("unigram", repository)
+    assert not verdict.promoted
+    tables = {
+        name: read_table(repository / f"scores/{name}/test.arrow") for name in ("mix", "unigram")
+    }
+    nats = np.stack([
+        tables[name]["nats_tokens"].to_numpy() + tables[name]["nats_spelling"].to_numpy()
+        for name in ("mix", "unigram")
+    ], axis=1)  # fmt: skip
+    first = tables["mix"]
+    measured = behind(cut(first["doc"].to_numpy(), first["bytes"].to_numpy(), nats), 0)[1]
+    assert verdict.interval == measured
+    assert f"{measured.difference:+.4f}" in verdict.reason
+    assert f"[{measured.low:+.4f}, {measured.high:+.4f}]" in verdict.reason
+    assert holder(repository, "champion") == "mix"
+
+
+def test_a_better_model_becomes_champion(repository, holder, client):
+    publish(repository)
+    worst = next(
+        version.version
+        for version in client(repository).search_model_versions(f"name = '{NAME}'")
+        if version.tags["textmill.model"] == "unigram"
+    )
+    client(repository).set_registered_model_alias(NAME, "champion", worst)
+    verdict = promote("kn3", repository)
+    assert verdict.promoted
+    assert verdict.interval.high < 0
+    assert holder(repository, "champion") == "kn3"
+    assert promote("kn3", repository).reason == "kn3 is the champion already"
+
+
+def test_a_difference_that_may_be_chance_is_refused(tmp_path, empty_store, holder):
+    """Both are the same but for noise: a little better is not enough."""
+    made = tmp_path / "close"
+    made.mkdir()
+    make_repository(made, kn3=1.2, lstm=1.2001, mix=1.21)
+    shutil.copy(empty_store, made / "mlflow.db")
+    publish(made)
+    champion = holder(made, "champion")
+    other = {"kn3": "lstm", "lstm": "kn3"}[champion]
+    verdict = promote(other, made)
+    assert not verdict.promoted
+    assert verdict.interval.low < 0 < verdict.interval.high
+    assert holder(made, "champion") == champion
+
+
+def test_a_champion_of_another_text_is_not_compared(repository, client, holder):
+    publish(repository)
+    version = client(repository).get_model_version_by_alias(NAME, "champion").version
+    client(repository).set_model_version_tag(NAME, version, "textmill.comparison_key", "b" * 64)
+    verdict = promote("kn3", repository)
+    assert not verdict.promoted
+    assert "different texts" in verdict.reason
+    assert "bbbbbbbb" in verdict.reason
+    assert verdict.interval is None
+    assert holder(repository, "champion") == "mix"
+
+
+def test_a_champion_whose_files_are_gone_is_still_to_be_beaten(repository, holder):
+    """Its nats of every line are in the store."""
+    publish(repository)
+    shutil.rmtree(repository / "scores/mix")
+    verdict = promote("unigram", repository)
+    assert not verdict.promoted
+    assert "against the champion mix" in verdict.reason
+
+
+def test_a_model_that_is_not_published_is_told_what_to_type(repository):
+    publish(repository)
+    (repository / "models/unigram/record.json").write_text('{"made": "anew"}\n')
+    write_lock(repository)
+    with pytest.raises(UserError, match="unigram is not in the registry") as refused:
+        promote("unigram", repository)
+    assert "textmill publish" in str(refused.value)
+
+
+def test_doubled_versions_are_one_again(repository, client):
+    publish(repository)
+    ours = client(repository)
+    first = min(
+        ours.search_model_versions(f"name = '{NAME}'"), key=lambda version: int(version.version)
+    )
+    ours.create_model_version(NAME, first.source, tags=first.tags, await_creation_for=0)
+    with opened(repository) as store:
+        found = registry.versions(store, NAME)
+    assert int(found[first.tags["textmill.identity"]].version) == int(first.version)
+    assert len(ours.search_model_versions(f"name = '{NAME}'")) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["promote", "kn33"], 2, 'did you mean "kn3"'),
+        (["promote", "unigram"], 1, "not promoted: unigram: +"),
+        (["promote", "mix"], 0, "mix is the champion already"),
+        (["verify", "kn3"], 0, "all 17 links hold"),
+        (["trace", "lstn"], 2, 'did you mean "lstm"'),
+    ],
+)
+def test_exit_codes(repository, root, arguments, code, said):
+    if arguments[0] == "promote":
+        publish(repository)
+    done = subprocess.run(
+        [sys.executable, "-m", "textmill.cli", *arguments], cwd=repository, text=True,
+        capture_output=True, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+
+
+def test_mlflow_is_imported_by_the_commands_that_need_it_only(repository, root):
+    probe = (
+        "import sys; from textmill.cli import app\n"
+        "try: app()\nexcept SystemExit as ended: code = ended.code\n"
+        "raise SystemExit(code or 'mlflow' in sys.modules)"
+    )
+    for arguments in (["trace", "kn3"], ["verify"], ["leaderboard"]):
+        done = subprocess.run(
+            [sys.executable, "-c", probe, *arguments], cwd=repository, capture_output=True,
+            env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr

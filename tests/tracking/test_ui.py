@@ -1,0 +1,33 @@
+"""`make ui` serves the store that publishing fills, on this machine only."""
+
+import socket
+import subprocess
+import sys
+
+from textmill.tracking.ui import free_port, server_command
+
+
+def test_the_server_is_over_the_store_and_listens_here_only(tmp_path):
+    command = server_command(f"sqlite:///{tmp_path}/mlflow.db", 5001, tmp_path)
+    options = dict(zip(command[4::2], command[5::2], strict=True))
+    assert options["--backend-store-uri"] == f"sqlite:///{tmp_path}/mlflow.db"
+    assert options["--default-artifact-root"] == f"{tmp_path}/mlruns"
+    assert (options["--host"], options["--port"]) == ("127.0.0.1", "5001")
+
+
+def test_a_taken_port_is_not_taken_again():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        taken = holder.getsockname()[1]
+        port = free_port(taken)
+    assert port != taken
+
+
+def test_a_server_of_the_users_is_named_and_none_is_started(made, root):
+    done = subprocess.run(
+        [sys.executable, "-m", "textmill.tracking.ui"], cwd=made, text=True, capture_output=True,
+        env={"PYTHONPATH": str(root), "MLFLOW_TRACKING_URI": "http://me:secret@host:1"}, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "MLflow is at http://host:1\n"
