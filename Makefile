@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help run long flow serve stop test check bench clean
+.PHONY: help run long ui flow serve stop test check bench clean
 
 help: ## Show this list
 	@echo "textmill: language models you can compare. Targets:"
@@ -19,8 +19,9 @@ run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
 	$(if $(TEXT),textmill pin "$$OWN_TEXT")
 	$(if $(CORPUS),textmill use "$(CORPUS)")
 	@textmill check
-	dvc repro
+	textmill follow --until $$$$ & dvc repro
 	@textmill leaderboard --next
+	@textmill publish || true
 
 LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch=16 bptt=64 \
 	learning_rate=0.0015 warmup=500 weight_decay=0.05 steps=12000 evaluate_every=600
@@ -37,6 +38,9 @@ serve: .venv/run.stamp ## Prefect's server, schedule and worker on this machine,
 
 stop: .venv/run.stamp ## End what `make serve` started, also after a crash
 	python -m flows.stop
+
+ui: .venv/run.stamp ## Open MLflow over what was published: runs, curves, models
+	@python -m textmill.tracking.ui
 
 test: .venv/test.stamp ## Install what tests need and run them
 	python -m pytest
