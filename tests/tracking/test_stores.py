@@ -239,3 +239,20 @@ def test_postgresql_takes_the_same(made, tmp_path):
             subprocess.run([*user, programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"],
                            capture_output=True)  # fmt: skip
         shutil.rmtree(data, ignore_errors=True)
+
+
+def test_a_store_that_was_copied_with_its_repository_is_not_written(made, tmp_path, content):
+    """MLflow keeps absolute paths: files would go into the other repository."""
+    assert textmill(made, "publish").returncode == 0
+    before = content(made)
+    copy = tmp_path / "copy"
+    shutil.copytree(made, copy)
+    (copy / "reports/leaderboard.html").write_text("<html>of the copy</html>")
+    done = textmill(copy, "publish")
+    assert done.returncode == 1
+    assert f"keeps its files in {made}/mlruns" in done.stderr
+    assert content(made) == before
+    (copy / "mlflow.db").unlink()
+    shutil.rmtree(copy / "mlruns")
+    assert textmill(copy, "publish").returncode == 0
+    assert content(made) == before

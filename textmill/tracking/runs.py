@@ -7,11 +7,12 @@ one identity the oldest stays and the others are deleted.
 
 import time
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, urlparse
 
 from mlflow.entities import Run, ViewType
 
 from textmill.tracking import tags
-from textmill.tracking.store import Store
+from textmill.tracking.store import Store, StoreError, shown
 
 PAGE = 500
 
@@ -27,6 +28,7 @@ def experiment(store: Store, name: str, note: str) -> str:
     if found is None:
         marks = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
         return _create_experiment(store, name, marks)
+    _refuse_foreign_files(store, found.artifact_location)
     if found.lifecycle_stage != "active":
         store.client.restore_experiment(found.experiment_id)
     wanted = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
@@ -34,6 +36,18 @@ def experiment(store: Store, name: str, note: str) -> str:
         if found.tags.get(tag) != value:
             store.client.set_experiment_tag(found.experiment_id, tag, value)
     return str(found.experiment_id)
+
+
+def _refuse_foreign_files(store: Store, location: str) -> None:
+    """MLflow writes absolute paths into its store: one that was moved or copied along with the
+    repository would go on writing files where the repository was.
+    """
+    if store.own and unquote(urlparse(location).path) != store.artifacts:
+        raise StoreError(
+            f"it was made for another place and keeps its files in {location}",
+            where=shown(store.uri),
+            next_step="rm -r mlflow.db mlruns; textmill publish   (builds it again)",
+        )
 
 
 def _create_experiment(store: Store, name: str, marks: dict[str, str]) -> str:

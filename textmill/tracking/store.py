@@ -52,25 +52,31 @@ class StoreError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open store. artifacts: where a new experiment keeps its files; None: the server's way."""
+    """An open store.
+
+    artifacts: where a new experiment keeps its files; None: the server's way. own: it is the
+    repository's own, which nobody else has a say in.
+    """
 
     uri: str
     client: "MlflowClient"
     artifacts: str | None
+    own: bool
 
 
 def store_uri(root: Path = Path()) -> str:
-    """The user's `MLFLOW_TRACKING_URI`, else SQLite in the repository; a file path is absolute.
-
-    A DVC experiment runs in a folder that is deleted afterwards; DVC names the repository itself.
-    """
+    """The user's `MLFLOW_TRACKING_URI`, else SQLite in the repository; a file path is absolute."""
     given = os.environ.get("MLFLOW_TRACKING_URI", "").strip()
-    home = Path(os.environ.get("DVC_ROOT") or root).resolve()
     if not given:
-        return f"sqlite:///{home / 'mlflow.db'}"
+        return own_uri(root)
     if (path := _sqlite_path(given)) is not None:
-        return f"sqlite:///{home / path}"
+        return f"sqlite:///{_repository(root) / path}"
     return given
+
+
+def own_uri(root: Path = Path()) -> str:
+    """The store in the repository."""
+    return f"sqlite:///{_repository(root) / 'mlflow.db'}"
 
 
 def shown(uri: str) -> str:
@@ -105,7 +111,8 @@ def open_store(uri: str, root: Path = Path()) -> Store:
     set_tracking_uri(uri)
     for left in reversed(range(TRIES)):
         try:
-            return Store(uri, MlflowClient(uri), artifact_folder(uri, root))
+            artifacts = artifact_folder(uri, root)
+            return Store(uri, MlflowClient(uri), artifacts, own=uri == own_uri(root))
         except Exception:
             if not left or not uri.startswith(("postgresql", "mysql", "mssql")):
                 raise
@@ -174,7 +181,12 @@ def _wait_for(descriptor: int, uri: str) -> None:
 def _home(uri: str, root: Path) -> Path:
     """The folder of an SQLite file; of any other database, the repository."""
     path = _sqlite_path(uri)
-    return (path.parent if path else Path(os.environ.get("DVC_ROOT") or root)).resolve()
+    return path.parent.resolve() if path else _repository(root)
+
+
+def _repository(root: Path) -> Path:
+    """A DVC experiment runs in a folder that is deleted afterwards; DVC names the repository."""
+    return Path(os.environ.get("DVC_ROOT") or root).resolve()
 
 
 def _sqlite_path(uri: str) -> Path | None:
