@@ -7,6 +7,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from prefect.artifacts import (
+    create_markdown_artifact,
     create_progress_artifact,
     create_table_artifact,
     update_progress_artifact,
@@ -55,6 +56,13 @@ def leaderboard(root: Path) -> None:
     rows = [_row(place, model) for place, model in enumerate(board["models"], start=1)]
     if rows:
         create_table_artifact(rows, "leaderboard", "Bits per byte of the same test text")
+
+
+def mlflow_runs(models: list[dict[str, Any]]) -> None:
+    """Links to MLflow's runs, as Markdown: a link artifact would hold one of them only."""
+    lines = [f"- [{model['model']}]({model['link']})" for model in models]
+    text = "\n".join(["Runs in MLflow (`make ui` where it is this repository's own):", "", *lines])
+    create_markdown_artifact(text, "mlflow-runs", "Runs of the leaderboard's models in MLflow")
 
 
 def _row(place: int, model: dict[str, Any]) -> dict[str, Any]:

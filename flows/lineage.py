@@ -1,20 +1,57 @@
-"""After the stages: MLflow gets what it does not have yet, and Prefect the links to it."""
+"""MLflow beside and after the stages: curves while networks train, then what is not there yet.
 
+MLflow is an index over DVC's files and can be filled later, so its failure is a warning.
+"""
+
+import json
+import logging
+import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from flows import artifacts
+from flows.processes import Supervised, supervised
 from flows.stages import environment
 
+Log = logging.Logger | logging.LoggerAdapter[Any]
 
-def publish(root: Path, log: Any) -> None:
-    """Call `textmill publish`; MLflow is an index, so a failure is only a warning."""
-    done = subprocess.run(
-        [sys.executable, "-m", "textmill.cli", "publish", "--json"],
-        cwd=root, env=environment(), text=True, capture_output=True, check=False,
-    )  # fmt: skip
-    if "No such command" in done.stderr:
+
+def following(root: Path) -> AbstractContextManager[Supervised]:
+    """Log learning curves into MLflow for as long as the block lasts."""
+    return supervised(
+        [sys.executable, "-m", "textmill.cli", "follow", "--until", str(os.getpid())],
+        first="command",
+        root=root,
+        environment=environment(),
+    )
+
+
+def publish(root: Path, log: Log) -> None:
+    """Send MLflow what it lacks, and show links to its runs in Prefect."""
+    said = _run(root, log, "textmill.cli", "publish")
+    if said is None:
         return
+    log.info(said)
+    listed = _run(root, log, "flows.published")
+    models: list[dict[str, Any]] = json.loads(listed) if listed else []
+    if models:
+        artifacts.mlflow_runs(models)
+
+
+def _run(root: Path, log: Log, *command: str) -> str | None:
+    """What a module prints; None, and a warning, where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=root,
+        env=environment(),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
-        log.warning("textmill publish failed: %s", done.stderr.strip())
+        log.warning("MLflow does not have this run yet: %s", done.stderr.strip())
+        return None
+    return done.stdout.strip()

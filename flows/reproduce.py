@@ -59,7 +59,7 @@ def run_stage(stage: str, stages: Stages) -> State:
 def set_aside(stage: str, failed: str) -> State:
     """Record that a stage was not run because one that it needs failed."""
     return State(
-        type=StateType.CANCELLED, name="NotRun", message=f"{stage} was not run: {failed} failed"
+        type=StateType.FAILED, name="NotRun", message=f"{stage} was not run: {failed} failed"
     )
 
 
@@ -96,11 +96,13 @@ def reproduce(
 
 
 def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
-    walk.run(None if minutes is None else time.monotonic() + 60.0 * minutes)
-    if (root / layout.LEADERBOARD).exists():
+    with lineage.following(root):
+        walk.run(None if minutes is None else time.monotonic() + 60.0 * minutes)
+    verdict = walk.verdict()
+    if verdict.is_completed() and (root / layout.LEADERBOARD).exists():
         artifacts.leaderboard(root)
-    lineage.publish(root, get_run_logger())
-    return walk.verdict()
+        lineage.publish(root, get_run_logger())
+    return verdict
 
 
 def _check(cores: int | None, minutes: float | None) -> None:
