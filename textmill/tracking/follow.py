@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PAUSE = 1.0
 TRAIN = "train@"
 HISTORY = "history.csv"
-POLITENESS = 10
+POLITENESS = 5
 
 _log = logging.getLogger(__name__)
 
