@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -10,7 +10,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State, StateType
 from prefect.exceptions import ObjectAlreadyExists
-from prefect.states import Crashed
+from prefect.states import Cancelled, Crashed
 
 from flows.checkout import LOCK, read_holder
 from flows.processes import Supervised
@@ -34,6 +34,18 @@ def bury(api: str, root: Path) -> None:
         for run in client.read_flow_runs(flow_run_filter=_alive()):
             if f"flow run {run.name}" != at_work:
                 state: State = Crashed(message="its process ended without a word")
+                client.set_flow_run_state(run.id, state, force=True)
+
+
+def drop_missed(api: str) -> None:
+    """Cancel runs that fell due while nothing was served; the next one does all they would have."""
+    due = {"expected_start_time": {"before_": datetime.now(UTC)}}
+    scheduled = {"state": {"type": {"any_": [StateType.SCHEDULED]}}}
+    with SyncPrefectClient(api) as client:
+        chosen = FlowRunFilter.model_validate(due | scheduled)
+        while missed := client.read_flow_runs(flow_run_filter=chosen):
+            for run in missed:
+                state: State = Cancelled(message="missed: nothing was served when it fell due")
                 client.set_flow_run_state(run.id, state, force=True)
 
 

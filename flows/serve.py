@@ -50,6 +50,7 @@ def _serve(root: Path) -> None:
         names = {"PREFECT_API_URL": api, "PYTHONPATH": str(root.resolve())}
         deployment.make_pool(api)
         deployment.bury(api, root)
+        deployment.drop_missed(api)
         since = datetime.now(UTC)
         with _worker(root, names) as worker:
             _deploy(root, names)
