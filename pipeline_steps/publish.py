@@ -17,7 +17,7 @@ from textmill.repository import layout
 
 PUBLISHED = layout.REPORTS / "published.json"
 PUBLISHER = "textmill.tracking.stage"
-SECONDS = 300.0
+SECONDS = 120.0
 """A slow server holds the pipeline up no longer."""
 
 _log = logging.getLogger(__name__)

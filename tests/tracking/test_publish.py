@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import subprocess
 
 import pytest
 from mlflow.tracking import MlflowClient
@@ -133,6 +134,18 @@ def test_facts_of_this_machine_are_shown(repository, runs):
     assert "training_seconds" not in runs(repository)["mix"].data.metrics
 
 
+def test_a_restored_model_names_the_commit_it_was_published_from(repository, runs):
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for command in (["init", "-q"], ["add", "params.yaml"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], cwd=repository, check=True, capture_output=True)
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    publish(repository)
+    assert runs(repository)["kn3"].data.tags["mlflow.source.git.commit"] == head
+    assert runs(repository)["kn3"].data.tags["git.dirty"] == "true"
+
+
 def test_a_clone_fills_the_store_without_facts(repository, runs, content):
     publish(repository)
     found = runs(repository)
@@ -250,6 +263,20 @@ def test_a_publisher_that_broke_off_is_gone_on_from(repository, runs, content, c
     before = content(repository)
     publish(repository)
     assert content(repository) == before
+
+
+def test_a_run_whose_publisher_was_killed_does_not_stay_running(repository, client, runs):
+    """Also where the model it was about is no longer there to be published."""
+    publish(repository)
+    run = runs(repository)["kn3"]
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    marks = {tags.IDENTITY: "gone", tags.PID: str(ended.pid), tags.STARTED: "1"}
+    marks |= {tags.HOST: run.data.tags[tags.HOST], tags.CLAIM: "1"}
+    left = client(repository).create_run(run.info.experiment_id, tags=marks, run_name="gone")
+    publish(repository)
+    assert client(repository).get_run(left.info.run_id).info.status == "KILLED"
+    assert runs(repository)["kn3"].info.status == "FINISHED"
 
 
 def test_the_parent_keeps_the_files_of_the_last_state(repository, client, runs):

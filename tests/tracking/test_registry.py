@@ -91,6 +91,14 @@ def test_a_better_model_becomes_champion(repository, holder, client):
     assert promote("kn3", repository).reason == "kn3 is the champion already"
 
 
+def test_without_a_champion_the_first_one_is_promoted(repository, holder, client):
+    publish(repository)
+    client(repository).delete_registered_model_alias(NAME, "champion")
+    verdict = promote("unigram", repository)
+    assert verdict.promoted
+    assert holder(repository, "champion") == "unigram"
+
+
 def test_a_difference_that_may_be_chance_is_refused(tmp_path, empty_store, holder):
     """Both are the same but for noise: a little better is not enough."""
     made = tmp_path / "close"

@@ -45,6 +45,6 @@ def of_model(summary: Mapping[str, Any], path: str, md5: str, stage: str) -> str
     return f"""\
 **{summary["name"]}**: {summary["kind"]}, over {summary["tokenizer"]} tokens.
 {not_ranked}
-In a checkout of this commit: `dvc pull {path}` brings its files (md5 `{md5}`, made by stage
-`{stage}`), `textmill trace {summary["name"]}` prints where they came from.
+Where `dvc.lock` has `{path}` with md5 `{md5}` (stage `{stage}`), `dvc pull {path}` brings its
+files and `textmill trace {summary["name"]}` prints where they came from.
 """

@@ -4,25 +4,18 @@ A RUNNING run names the process that writes it. Once that process has ended and 
 run over, it is KILLED: nothing stays RUNNING for ever.
 """
 
-import os
 import socket
+import time
 from collections.abc import Callable
 
 from mlflow.entities import Run, RunTag
 
 from textmill.tracking import runs, tags
-from textmill.tracking.processes import is_same, started
+from textmill.tracking.processes import is_same, own_marks
 from textmill.tracking.store import Store
 
-
-def own_marks() -> dict[str, str]:
-    """Tags that say which process writes a run."""
-    pid = os.getpid()
-    return {
-        tags.PID: str(pid),
-        tags.STARTED: started(pid) or "",
-        tags.HOST: socket.gethostname(),
-    }
+LEASE_SECONDS = 600
+"""So long another machine is believed to be at a run that it made."""
 
 
 def is_abandoned(run: Run) -> bool:
@@ -31,6 +24,17 @@ def is_abandoned(run: Run) -> bool:
     if found.get(tags.HOST) != socket.gethostname():
         return False
     return not is_same(int(found.get(tags.PID, "0")), found.get(tags.STARTED, ""))
+
+
+def is_written_by_another(run: Run) -> bool:
+    """Whether another process is at this run just now, as far as can be told from here."""
+    found = run.data.tags
+    own = own_marks()
+    if run.info.status != "RUNNING" or all(found.get(tag) == own[tag] for tag in own):
+        return False
+    if found.get(tags.HOST) == own[tags.HOST]:
+        return not is_abandoned(run)
+    return time.time_ns() - int(found.get(tags.CLAIM, 0)) < LEASE_SECONDS * 1_000_000_000
 
 
 def take(
@@ -44,7 +48,7 @@ def take(
     if any(tags.IDENTITY in run.data.tags for run in found):
         return None
     if not found:
-        marks = {**create_marks, **own_marks(), tags.FINGERPRINT: fingerprint}
+        marks = {**create_marks, tags.FINGERPRINT: fingerprint}
         return runs.create_unnamed(store, experiment_id, name, marks)
     run = found[0]
     if run.info.status == "RUNNING" and not is_abandoned(run):
@@ -69,10 +73,12 @@ def end_abandoned(store: Store, experiment_id: str, finished: Callable[[], set[s
     running = [
         run
         for run in runs.search(store, experiment_id, "attributes.status = 'RUNNING'")
-        if tags.FINGERPRINT in run.data.tags
+        if tags.PID in run.data.tags
     ]
     done = finished() if running else set()
-    ended = [run for run in running if is_abandoned(run) or run.data.tags[tags.FINGERPRINT] in done]
+    ended = [
+        run for run in running if is_abandoned(run) or run.data.tags.get(tags.FINGERPRINT) in done
+    ]
     for run in ended:
         store.client.set_terminated(run.info.run_id, "KILLED")
     return len(ended)

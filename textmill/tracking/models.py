@@ -17,6 +17,8 @@ from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage
 from textmill.tracking import lines, metrics, runs, tags
 from textmill.tracking.datasets import as_input
+from textmill.tracking.live import is_written_by_another
+from textmill.tracking.processes import own_marks
 from textmill.tracking.store import Store
 
 LONGEST_PARAM = 6000
@@ -33,6 +35,13 @@ class Target:
     parent_id: str
     publication: Publication
     root: Path
+    checkout: Mapping[str, str]
+    """Tags of the commit that is published from."""
+
+
+def checkout_marks(root: Path) -> dict[str, str]:
+    """The commit of the checkout and whether it differs from it; nothing outside of git."""
+    return _commit_marks(facts.commit(root))
 
 
 def is_whole(run: Run, record: ModelRecord, parent_id: str) -> bool:
@@ -54,11 +63,16 @@ def has_artifact(run: Run, name: str) -> bool:
     return (Path(unquote(address.path)) / name).is_file()
 
 
-def publish(target: Target, record: ModelRecord, run: Run | None) -> Run:
-    """Bring the model's run up to date; find one to adopt or create one where there is none."""
+def publish(target: Target, record: ModelRecord, run: Run | None) -> Run | None:
+    """Bring the model's run up to date; find one to adopt or create one where there is none.
+
+    None where another machine is publishing the same model just now.
+    """
     known = known_facts(record.stage, target.root)
     if run is None:
         run = _adopted(target, record) or _created(target, record, known)
+    if is_written_by_another(run):
+        return None
     run = _filled(target, record, run)
     client = target.store.client
     if known and run.data.tags.get(tags.ORIGIN) != tags.RUN:
@@ -81,7 +95,7 @@ def _created(target: Target, record: ModelRecord, known: Mapping[str, Any]) -> R
     start = now
     if known.get("seconds") and (made := _made_at(target.root / record.path)):
         start = made - round(known["seconds"] * 1000)
-    marks = {**_tags(target, record), tags.ORIGIN: tags.RESTORED}
+    marks = {**_tags(target, record), **target.checkout, tags.ORIGIN: tags.RESTORED}
     return runs.create(target.store, target.experiment_id, record.name, marks, min(start, now))
 
 
@@ -106,7 +120,11 @@ def _adopted(target: Target, record: ModelRecord) -> Run | None:
     free = [run for run in found if tags.IDENTITY not in run.data.tags]
     for younger in free[1:]:
         target.store.client.delete_run(younger.info.run_id)
-    return free[0] if free else None
+    if not free:
+        return None
+    own = [RunTag(tag, value) for tag, value in own_marks().items()]
+    target.store.client.log_batch(free[0].info.run_id, tags=own)
+    return target.store.client.get_run(free[0].info.run_id)
 
 
 def _tags(target: Target, record: ModelRecord) -> dict[str, str]:
@@ -192,12 +210,17 @@ def _add_facts(store: Store, run: Run, record: ModelRecord, known: Mapping[str, 
         costs["training_seconds"] = known.get("seconds")
     metrics.log_facts(store, run, {n: float(v) for n, v in costs.items() if v is not None})
     marks = {f"version.{name}": version for name, version in known.get("versions", {}).items()}
-    if known.get("commit"):
-        marks |= {tags.COMMIT: known["commit"], tags.DIRTY: str(known.get("dirty", False)).lower()}
+    marks |= _commit_marks(known)
     if known.get("device"):
         marks["device"] = str(known["device"])
     marks[tags.ORIGIN] = tags.RUN
     store.client.log_batch(run.info.run_id, tags=[RunTag(n, str(v)) for n, v in marks.items()])
+
+
+def _commit_marks(known: Mapping[str, Any]) -> dict[str, str]:
+    if not known.get("commit"):
+        return {}
+    return {tags.COMMIT: known["commit"], tags.DIRTY: str(known.get("dirty", False)).lower()}
 
 
 def known_facts(stage: str, root: Path) -> dict[str, Any]:

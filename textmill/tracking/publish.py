@@ -14,7 +14,7 @@ from textmill.base.files import sha256_of
 from textmill.lineage import notes
 from textmill.lineage.lock import LOCK, read_lock
 from textmill.lineage.publication import ModelRecord, Publication, digest, publication
-from textmill.repository import facts, layout
+from textmill.repository import layout
 from textmill.tracking import live, models, registry, runs, tags
 from textmill.tracking.models import Target
 from textmill.tracking.store import Store, opened, shown
@@ -43,13 +43,16 @@ def publish(root: Path = Path()) -> Outcome:
         experiment_id = runs.experiment(store, name, note)
         found = _published(store, experiment_id, record)
         parent = _parent(store, experiment_id, record, found.get(record.identity), root)
-        target = Target(store, experiment_id, parent.info.run_id, record, root)
+        checkout = models.checkout_marks(root)
+        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout)
         written = 0
         for model in record.models:
             run = found.get(model.identity)
             if run is None or _lacks_something(run, model, target):
-                found[model.identity] = models.publish(target, model, run)
-                written += 1
+                done = models.publish(target, model, run)
+                if done is not None:
+                    found[model.identity] = done
+                    written += 1
         live.end_abandoned(store, experiment_id, partial(_finished, record, root))
         added = registry.publish(store, record, found)
     return Outcome(shown(store.uri), name, len(record.models), written, added)
@@ -99,16 +102,13 @@ def _parent_name(record: Publication) -> str:
 
 
 def _parent_tags(record: Publication, root: Path) -> dict[str, str]:
-    marks = {
+    return {
         tags.IDENTITY: record.identity,
         tags.ROLE: tags.PARENT,
         tags.KEY: record.comparison_key,
         tags.NOTE: record.note,
+        **models.checkout_marks(root),
     }
-    checkout = facts.commit(root)
-    if checkout:
-        marks |= {tags.COMMIT: checkout["commit"], tags.DIRTY: str(checkout["dirty"]).lower()}
-    return marks
 
 
 def _content(files: list[Path], root: Path) -> str:

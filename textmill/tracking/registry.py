@@ -26,17 +26,19 @@ def name_of(corpus: str) -> str:
 def publish(store: Store, publication: Publication, found: Mapping[str, Run]) -> int:
     """Register what is not registered; returns how many versions were added.
 
-    found: the run of each identity.
+    found: the run of each identity, but for those that another machine is publishing.
     """
     name = name_of(publication.corpus)
     registered = _registered(store, name, publication)
     known = versions(store, name)
     added = 0
     for record in publication.models:
-        if record.ranked and record.identity not in known:
-            run = found[record.identity]
-            known[record.identity] = _new_version(store, name, record.name, run)
+        run = found.get(record.identity)
+        if record.ranked and record.identity not in known and run and model_id(run):
+            _add_version(store, name, record.name, run)
             added += 1
+    if added:  # another machine may have added the same
+        known = versions(store, name)
     identity = {record.name: record.identity for record in publication.models}
     wanted = {BASELINE: publication.baseline}
     if CHAMPION not in registered.aliases:
@@ -96,11 +98,11 @@ def _registered(store: Store, name: str, publication: Publication) -> Registered
         return store.client.get_registered_model(name)
 
 
-def _new_version(store: Store, name: str, model: str, run: Run) -> ModelVersion:
+def _add_version(store: Store, name: str, model: str, run: Run) -> None:
     wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT)
     marks = {tag: run.data.tags[tag] for tag in wanted if tag in run.data.tags}
     made = model_id(run)
-    return store.client.create_model_version(
+    store.client.create_model_version(
         name,
         source=f"models:/{made}",
         run_id=run.info.run_id,

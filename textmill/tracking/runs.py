@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlparse
 from mlflow.entities import Run, ViewType
 
 from textmill.tracking import tags
+from textmill.tracking.processes import own_marks
 from textmill.tracking.store import Store, StoreError, shown
 
 PAGE = 500
@@ -110,5 +111,5 @@ def create_unnamed(
     store: Store, experiment_id: str, name: str, marks: dict[str, str], start: int | None = None
 ) -> Run:
     """A new run without an identity yet."""
-    claimed = {**marks, tags.CLAIM: str(time.time_ns())}
+    claimed = {**marks, **own_marks(), tags.CLAIM: str(time.time_ns())}
     return store.client.create_run(experiment_id, start, claimed, name)
