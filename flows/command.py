@@ -27,7 +27,7 @@ def main(reproduce: Any) -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         checkout.check_free(checkout.LOCK)
-        with _api():
+        with _api(), _sent():
             state = reproduce(
                 targets=given.targets or None,
                 force=given.force,
@@ -35,7 +35,6 @@ def main(reproduce: Any) -> int:
                 timeout_minutes=given.timeout_minutes,
                 return_state=True,
             )
-            _send_rest()
     except (UserError, OSError) as error:
         _say(f"{as_user_error(error)}")
         return 1
@@ -61,10 +60,14 @@ def _api() -> Iterator[None]:
         yield
 
 
-def _send_rest() -> None:
+@contextmanager
+def _sent() -> Iterator[None]:
     """Send the logs and events that still wait here, before the server ends."""
-    APILogHandler().flush()
-    EventsWorker.drain_all(timeout=5.0)
+    try:
+        yield
+    finally:
+        APILogHandler().flush()
+        EventsWorker.drain_all(timeout=5.0)
 
 
 def _say(text: str) -> None:

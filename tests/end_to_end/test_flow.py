@@ -1,6 +1,5 @@
 """The Prefect flow on throw-away repositories, against a real server, schedule and worker."""
 
-import fcntl
 import json
 import os
 import random
@@ -10,48 +9,27 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from datetime import datetime
 
-import psutil
 import pytest
 from ruamel.yaml import YAML
 
-from flows.processes import identify
 from flows.server import server
+from tests.flows.support import (
+    FLOW,
+    Prefect,
+    Serve,
+    assert_nothing_left,
+    environment,
+    eventually,
+    processes_in,
+    run_flow,
+    step_runs,
+)
 
 pytestmark = pytest.mark.slow
 
-FLOW = [sys.executable, "-m", "flows.reproduce"]
 TRAIN = "train@lstm_subword"
-
-
-class Prefect:
-    """What a server knows."""
-
-    def __init__(self, api):
-        self.api = api
-
-    def post(self, path, **query):
-        request = urllib.request.Request(
-            f"{self.api}/{path}", json.dumps(query).encode(), {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
-
-    def last_run(self):
-        return self.post("flow_runs/filter", sort="START_TIME_DESC", limit=1)[0]
-
-    def states(self):
-        """State name of every stage in the last run."""
-        run = {"id": {"any_": [self.last_run()["id"]]}}
-        return {task["name"]: task["state_name"] for task in self.tasks(run)}
-
-    def tasks(self, run):
-        return self.post("task_runs/filter", flow_runs=run, limit=200)
-
-    def artifacts(self, kind):
-        return self.post("artifacts/filter", artifacts={"type": {"any_": [kind]}})
 
 
 @pytest.fixture(scope="module")
@@ -61,61 +39,6 @@ def prefect(tmp_path_factory):
         patch.setenv("PREFECT_HOME", str(folder))
         with server(folder, folder / "server.log", port=None) as api:
             yield Prefect(api)
-
-
-def environment(repository, prefect=None):
-    kept = {k: v for k, v in repository.environment.items() if not k.startswith("PREFECT_")}
-    return kept | ({"PREFECT_API_URL": prefect.api} if prefect else {})
-
-
-def run_flow(repository, prefect, *arguments):
-    """Exit code and output."""
-    done = subprocess.run(
-        [*FLOW, *arguments], cwd=repository.path, env=environment(repository, prefect),
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=280,
-    )  # fmt: skip
-    return done.returncode, done.stdout
-
-
-def processes_in(folder):
-    """Processes that work in a repository."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.cwd().startswith(str(folder)) and identify(process.pid):
-                found.append(process.pid)
-        except psutil.Error:
-            continue
-    return found
-
-
-def eventually(holds, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.2)
-    return found
-
-
-def assert_nothing_left(repository):
-    """No process, no lock that anybody holds or that DVC would respect."""
-    eventually(lambda: not processes_in(repository.path))
-    for name in (".dvc/tmp/lock", ".dvc/tmp/rwlock.lock", ".textmill/flow.lock"):
-        path = repository.path / name
-        if path.exists():
-            with path.open("r+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    held = json.loads((repository.path / ".dvc/tmp/rwlock").read_text())
-    pids = {int(pid) for pid in re.findall(r'"pid": (\d+)', json.dumps(held))}
-    assert not [pid for pid in pids if identify(pid)]
-
-
-def step_runs(repository, name):
-    """Ids of steps of this kind that run in the repository."""
-    return [
-        pid for pid in processes_in(repository.path)
-        if f"pipeline_steps.{name}" in (found.command if (found := identify(pid)) else "")
-    ]  # fmt: skip
 
 
 def test_the_flow_does_what_dvc_repro_does(finished, new_repository, prefect):
@@ -167,11 +90,23 @@ def test_a_failure_stops_only_what_needs_it(repository, prefect):
     assert messages["compare"] == "compare was not run: ngram@kn4_char failed"
 
 
-def test_targets_come_with_what_they_need(repository, prefect):
-    code, output = run_flow(repository, prefect, "vocabulary", "--force", "--cores", "1")
+def test_targets_come_with_what_they_need_on_a_server_of_the_run(repository):
+    """Nothing of Prefect runs before, and nothing after."""
+    code, output = run_flow(repository, None, "vocabulary", "--force", "--cores", "1")
     assert code == 0, output
     names = ["download", "clean", "vocabulary@char", "vocabulary@subword", "vocabulary@word"]
-    assert prefect.states() == dict.fromkeys(names, "Completed")
+    assert set(re.findall(r"Running stage '(.+)':", output)) == set(names)
+    assert "textmill: Completed: 5 stages: 5 Completed" in output
+    assert_nothing_left(repository)
+
+
+def test_a_flow_that_takes_too_long_is_ended(repository, prefect):
+    repository.edit("steps: 60", "steps: 60000")
+    code, output = run_flow(repository, prefect, TRAIN, "--timeout-minutes", "0.3")
+    assert code == 1
+    assert "took longer than timeout_minutes allows" in output
+    assert "Traceback" not in output
+    assert_nothing_left(repository)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -199,29 +134,6 @@ def test_ended_at_three_moments_the_next_run_ends_in_the_same_hashes(repository,
     assert code == 0, output
     assert repository.lock() == undisturbed
     assert not (repository.path / ".textmill/dvc.lock").exists()
-
-
-class Serve:
-    """`python -m flows.serve` in a repository."""
-
-    def __init__(self, repository):
-        self.log = repository.path.parent / f"serve-{time.monotonic()}.log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "flows.serve"],
-                cwd=repository.path, stdout=log, stderr=log,
-                env=environment(repository) | {"PREFECT_WORKER_QUERY_SECONDS": "1"},
-            )  # fmt: skip
-        eventually(self.is_ready, 90.0)
-        found = re.search(r"ready after (\d+) s; Prefect is at (\S+)\n", self.log.read_text())
-        self.seconds, self.prefect = int(found[1]), Prefect(f"{found[2]}/api")
-
-    def is_ready(self):
-        assert self.process.poll() is None, self.log.read_text()
-        return "make stop" in self.log.read_text()
-
-    def runs(self, *types):
-        return self.prefect.post("flow_runs/filter", flow_runs={"state": {"type": {"any_": types}}})
 
 
 @pytest.fixture
