@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 
 from mlflow.entities import Run, ViewType
 
-from textmill.tracking import tags
+from textmill.tracking import tags, views
 from textmill.tracking.processes import own_marks
 from textmill.tracking.store import Store, StoreError, shown
 
@@ -26,14 +26,17 @@ def experiment_name(corpus: str) -> str:
 def experiment(store: Store, name: str, note: str) -> str:
     """Id of the experiment, created or, where somebody deleted it, restored."""
     found = store.client.get_experiment_by_name(name)
+    marks = {
+        tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING,
+        tags.NOTE: note,
+        views.TAG: views.saved_view(),
+    }
     if found is None:
-        marks = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
         return _create_experiment(store, name, marks)
     _refuse_foreign_files(store, found.artifact_location)
     if found.lifecycle_stage != "active":
         store.client.restore_experiment(found.experiment_id)
-    wanted = {tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING, tags.NOTE: note}
-    for tag, value in wanted.items():
+    for tag, value in marks.items():
         if found.tags.get(tag) != value:
             store.client.set_experiment_tag(found.experiment_id, tag, value)
     return str(found.experiment_id)

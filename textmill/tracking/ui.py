@@ -8,8 +8,11 @@ from pathlib import Path
 
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError
+from textmill.repository import layout
 from textmill.repository.layout import find_root
-from textmill.tracking.store import artifact_folder, shown, store_uri
+from textmill.repository.stages import read_yaml
+from textmill.tracking import runs, views
+from textmill.tracking.store import artifact_folder, opened, shown, store_uri
 
 HOST = "127.0.0.1"
 PORT = 5000
@@ -25,8 +28,19 @@ def main() -> None:
         _log.info("MLflow is at %s", shown(uri))
         return
     command = server_command(uri, free_port(), root)
-    _log.info("MLflow: http://%s:%s  over %s  (Ctrl-C ends it)", HOST, command[-1], shown(uri))
+    server = f"http://{HOST}:{command[-1]}"
+    _log.info("MLflow: %s  over %s  (Ctrl-C ends it)", server, shown(uri))
+    if link := leaderboard(server, root):
+        _log.info("In half a minute, the leaderboard: %s", link)
     os.execv(command[0], command)  # noqa: S606
+
+
+def leaderboard(server: str, root: Path = Path()) -> str | None:
+    """Where the corpus of params.yaml opens as a leaderboard; None before it was published."""
+    name = runs.experiment_name(read_yaml(root / layout.PARAMS)["corpus"])
+    with opened(root) as store:
+        found = store.client.get_experiment_by_name(name)
+    return views.address(server, found.experiment_id) if found else None
 
 
 def server_command(uri: str, port: int, root: Path = Path()) -> list[str]:

@@ -1,0 +1,110 @@
+"""MLflow's own pages over what was published, in a real browser: they open and show the numbers."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from textmill.tracking import views
+from textmill.tracking.publish import publish
+
+ROOT = Path(__file__).parents[2]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(BROWSERS)} is installed"),
+]
+FAILURES = ("Uncaught", "Unhandled", "Failed to load resource")
+
+
+@pytest.fixture
+def site(repository):
+    """`make ui` over a published repository: its address, the view's address, runs by name."""
+    publish(repository)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "textmill.tracking.ui"],
+        cwd=repository, env={**kept, "PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        address = re.match(r"MLflow: (\S+)", process.stdout.readline())[1]
+        view = process.stdout.readline().split()[-1]
+        deadline = time.monotonic() + 90
+        while True:
+            try:
+                urllib.request.urlopen(f"{address}/health", timeout=5).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline, "the server did not start"
+                assert process.poll() is None, "the server ended"
+                time.sleep(0.3)
+        yield address, view
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+        process.stdout.close()
+
+
+@pytest.fixture
+def text_of(tmp_path):
+    """What a page shows once its scripts have run, as text; a script's error fails the test."""
+
+    def of(address: str) -> str:
+        done = subprocess.run(
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--disable-background-networking", "--disable-component-update", "--no-first-run",
+             f"--user-data-dir={tmp_path / 'browser'}", "--window-size=1900,1200",
+             "--enable-logging=stderr", "--virtual-time-budget=30000", "--dump-dom", address],
+            text=True, capture_output=True, timeout=120,
+        )  # fmt: skip
+        said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        assert not [line for line in said if any(word in line for word in FAILURES)], said
+        return " ".join(re.sub(r"<[^>]*>", " ", done.stdout).split())
+
+    return of
+
+
+def test_the_pages_open_and_show_bits_per_byte(site, text_of, runs, client, repository):
+    address, view = site
+    by_name = runs(repository)
+    models = [run for run in by_name.values() if "bits_per_byte" in run.data.metrics]
+    experiment = models[0].info.experiment_id
+    assert view == views.address(address, experiment)
+
+    table = text_of(view)
+    assert "Sort: bits_per_byte" in table
+    best_first = sorted(models, key=lambda run: run.data.metrics["bits_per_byte"])
+    places = [table.index(f" {run.info.run_name} ") for run in best_first]
+    assert places == sorted(places)
+    for run in models:
+        assert repr(run.data.metrics["bits_per_byte"])[:7] in table
+
+    charts = text_of(f"{view}&compareRunsMode=CHART")
+    assert "bits_per_byte" in charts
+    assert "No charts in this section" not in charts.split("System metrics")[0]
+
+    first, second = (run.info.run_id for run in best_first[:2])
+    pair = text_of(
+        f'{address}/#/compare-runs?runs=["{first}","{second}"]&experiments=["{experiment}"]'
+    )
+    assert "Comparing 2 Runs" in pair
+    assert "bits_per_byte" in pair
+
+    one = text_of(f"{address}/#/experiments/{experiment}/runs/{first}")
+    assert best_first[0].info.run_name in one
+    assert "bits_per_byte" in one
+    assert "Finished" in one
+
+    registered = client(repository).search_registered_models()[0].name
+    registry = text_of(f"{address}/#/models/{registered}")
+    assert "champion" in registry
+    assert "baseline" in registry

@@ -1,0 +1,31 @@
+"""How MLflow's pages show an experiment: the leaderboard's columns, the best model first.
+
+MLflow shows no metric until it is told to. It keeps saved views as tags of the experiment and
+lists them under "Views"; this one is always there, and `make ui` prints an address that opens it.
+"""
+
+import json
+
+LEADERBOARD = "leaderboard"
+TAG = f"mlflow.sharedViewState.{LEADERBOARD}"
+RANKED_BY = "metrics.`bits_per_byte`"
+COLUMNS = (
+    RANKED_BY,
+    "metrics.`bits_per_byte_valid`",
+    "metrics.`perplexity`",
+    "metrics.`unknown_rate`",
+    "metrics.`bytes_on_disk`",
+    "params.`tokenizer`",
+)
+
+
+def saved_view() -> str:
+    """The tag's value, as MLflow's own button "Save as new view" writes it."""
+    state = {"orderByKey": RANKED_BY, "orderByAsc": True, "selectedColumns": COLUMNS}
+    view = {"name": "Leaderboard", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)}
+    return json.dumps(view)
+
+
+def address(server: str, experiment_id: str) -> str:
+    """Where the view of an experiment opens."""
+    return f"{server}/#/experiments/{experiment_id}/runs?viewStateShareKey={LEADERBOARD}"
