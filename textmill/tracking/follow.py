@@ -90,12 +90,18 @@ class Follower:
         from textmill.tracking.store import answering  # noqa: PLC0415
 
         source = followed.history if followed.history.exists() else self._finished(followed)
-        if source is None or source.stat().st_mtime_ns == followed.changed:
+        if source is None:
             return
-        followed.changed = source.stat().st_mtime_ns
+        try:
+            changed, points = source.stat().st_mtime_ns, curve(source)
+        except FileNotFoundError:  # training has just moved it to its place
+            return
+        if changed == followed.changed:
+            return
+        followed.changed = changed
         with answering(self.store.uri):
             if live.is_ours(self.store, followed.run_id):
-                metrics.log_curve(self.store, followed.run_id, curve(source))
+                metrics.log_curve(self.store, followed.run_id, points)
             else:
                 followed.run_id = None
         if source != followed.history and followed.run_id is not None:
@@ -133,7 +139,7 @@ class Follower:
             if stage.name.startswith(TRAIN):
                 try:
                     fingerprint = input_fingerprint(stage, self.root)
-                except UserError:  # its inputs are not made yet
+                except (UserError, OSError):  # its inputs are being made
                     continue
                 found[fingerprint] = stage.name.removeprefix(TRAIN)
         return found
@@ -152,7 +158,7 @@ def follow(root: Path = Path(), until: int | None = None, pause: float = PAUSE) 
             if not stop.is_set():
                 follower.look()
             follower.end(killed=stop.is_set())
-        except UserError as error:
+        except (UserError, OSError) as error:
             _log.warning("textmill follow: no live curves any more: %s", error)
 
 
