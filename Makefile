@@ -27,7 +27,7 @@ LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch
 	learning_rate=0.0015 warmup=500 weight_decay=0.05 steps=12000 evaluate_every=600
 
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
-	dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
+	textmill follow --until $$$$ & dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 	@textmill leaderboard
 
 flow: .venv/run.stamp ## Run the pipeline as a Prefect flow: TARGETS="stage ..." CORES=n FORCE=1

@@ -87,23 +87,25 @@ def test_a_second_run_does_nothing(repository):
         (
             "order: 4",
             "order: 5",
-            {"ngram@kn4_char", "evaluate_ngram@kn4_char", "compare"},
+            {"ngram@kn4_char", "evaluate_ngram@kn4_char", "compare", "publish"},
         ),
         (
             "order: 3",
             "order: 2",
-            {"ngram@kn3_subword", "evaluate_ngram@kn3_subword", "mix@mix_subword", "compare"},
+            {"ngram@kn3_subword", "evaluate_ngram@kn3_subword", "mix@mix_subword", "compare",
+             "publish"},
         ),
         (
             "minimum_frequency: 2",
             "minimum_frequency: 3",
             {"vocabulary@word", "shard@word", "ngram@bigram_word", "evaluate_ngram@bigram_word",
-             "compare"},
+             "compare", "publish"},
         ),
         (
             "steps: 60",
             "steps: 40",
-            {"train@lstm_subword", "evaluate_network@lstm_subword", "mix@mix_subword", "compare"},
+            {"train@lstm_subword", "evaluate_network@lstm_subword", "mix@mix_subword", "compare",
+             "publish"},
         ),
     ],
 )  # fmt: skip
@@ -116,7 +118,7 @@ def test_a_removed_model_is_gone_from_the_leaderboard(repository):
     repository.edit(
         "  bigram_word:\n    tokenizer: word\n    method: additive\n    order: 2\n    k: 0.1\n", ""
     )
-    assert repository.repro() == ["compare"]
+    assert repository.repro() == ["compare", "publish"]
     assert {model["name"] for model in leaderboard(repository)["models"]} == MODELS - {
         "bigram_word"
     }

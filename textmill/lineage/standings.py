@@ -14,6 +14,8 @@ from textmill.repository.stages import read_stages, read_yaml
 from textmill.text import local
 
 TRAINING_STAGES = ("ngram", "train")
+PUBLISH = "publish"
+"""The one stage that no number of the leaderboard depends on."""
 NAMED = 4
 """So many stages or models are named in a message; the rest is counted."""
 
@@ -60,7 +62,8 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     entry = params["corpora"][chosen]
     if entry.get("path") and not _matches_pin(root / entry["path"], entry.get("digest", "")):
         return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
-    if behind := stale(list(read_stages(root)), read_lock(root), root):
+    shown = [stage for stage in read_stages(root) if stage.name != PUBLISH]
+    if behind := stale(shown, read_lock(root), root):
         return f"not run since something changed: {_some(behind)}  -> dvc repro"
     if newer := _newer_scores(board, root):
         return f"scored anew since this ranking: {_some(newer)}  -> dvc repro"

@@ -64,10 +64,18 @@ def versions(store: Store, name: str) -> dict[str, ModelVersion]:
             if older is not version:
                 first, second = sorted((older, version), key=lambda one: int(one.version))
                 found[identity] = first
-                store.client.delete_model_version(name, second.version)
+                _delete(store, name, second)
         token = page.token
         if not token:
             return found
+
+
+def _delete(store: Store, name: str, version: ModelVersion) -> None:
+    try:
+        store.client.delete_model_version(name, version.version)
+    except MlflowException as error:  # another machine was faster
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
 
 
 def champion(store: Store, corpus: str) -> ModelVersion | None:
