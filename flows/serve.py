@@ -4,6 +4,7 @@ One command for a Prefect server on this machine, the work pool, the deployment 
 and a worker. All of it ends with this process: on Ctrl-C in order, else by the supervisors.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,10 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
+import httpx
+
 from flows import deployment, serving
 from flows.checkout import hold
 from flows.processes import Supervised, descendants, myself, supervised
-from flows.server import free_port, server
+from flows.server import answers, free_port, server
 from flows.stages import environment
 from textmill.base.errors import UserError, as_user_error
 from textmill.repository import layout
@@ -26,6 +29,8 @@ from textmill.repository import layout
 LOCK = layout.PRIVATE / "serve.lock"
 LOGS = layout.PRIVATE / "prefect"
 WORKER_STARTUP = 60.0
+SERVER_PATIENCE = 60.0
+"""Seconds without an answer after which a server counts as ended; a loaded machine is slow."""
 
 
 def main() -> int:
@@ -57,9 +62,16 @@ def _serve(root: Path) -> None:
             deployment.await_worker(api, worker, since, WORKER_STARTUP)
             serving.write(root, api, [myself(), *descendants(os.getpid())])
             _say(_welcome(api, time.monotonic() - start))
-            while worker.running():
-                time.sleep(0.5)
-            raise UserError("the worker ended", next_step=f"read {LOGS / 'worker.log'}")
+            _watch(api, worker)
+
+
+def _watch(api: str, worker: Supervised) -> None:
+    """Return never; UserError once the worker or the server has ended by itself."""
+    while worker.running():
+        time.sleep(1.0)
+        if not answers(api) and not answers(api, SERVER_PATIENCE):
+            raise UserError("the server ended", next_step=f"read {LOGS / 'server.log'}")
+    raise UserError("the worker ended", next_step=f"read {LOGS / 'worker.log'}")
 
 
 @contextmanager
@@ -80,7 +92,8 @@ def _worker(root: Path, names: dict[str, str]) -> Iterator[Supervised]:
         ):
             yield worker
     finally:
-        deployment.bury(names["PREFECT_API_URL"], root)
+        with contextlib.suppress(httpx.HTTPError):  # the server may be what ended
+            deployment.bury(names["PREFECT_API_URL"], root)
 
 
 def _deploy(root: Path, names: dict[str, str]) -> None:

@@ -53,10 +53,10 @@ def free_port(preferred: int = PORT) -> int:
     raise UserError(f"there is no free port on {HOST}")
 
 
-def answers(api: str) -> bool:
-    """Whether a server answers there now."""
+def answers(api: str, patience: float = 2.0) -> bool:
+    """Whether a server answers there within so many seconds."""
     try:
-        with urllib.request.urlopen(f"{api}/health", timeout=2.0) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{api}/health", timeout=patience) as answer:  # noqa: S310
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False

@@ -141,10 +141,9 @@ def scheduled(repository):
     """A repository whose deployment brings the cleaned text up to date every five seconds."""
     config = repository.path / "prefect.yaml"
     text = config.read_text()
-    assert text.count('- cron: "0 3 * * *"') == 1
-    config.write_text(
-        text.replace('- cron: "0 3 * * *"', "- interval: 5\n    parameters: {targets: [clean]}")
-    )
+    nightly = '- cron: "0 3 * * *"\n        timezone: UTC'
+    assert text.count(nightly) == 1
+    config.write_text(text.replace(nightly, "- interval: 5\n    parameters: {targets: [clean]}"))
     yield repository
     for pid in processes_in(repository.path):
         os.kill(pid, signal.SIGKILL)

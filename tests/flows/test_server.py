@@ -1,0 +1,61 @@
+"""Ports, records and the end of processes that `make serve` left."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from flows import serving
+from flows.processes import Identity, identify, myself
+from flows.server import HOST, answers, free_port
+from flows.stop import end
+
+
+def test_a_taken_port_is_passed_over():
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port(port) != port
+    assert free_port(port) == port
+    assert not answers(f"http://{HOST}:{port}/api")
+
+
+def test_a_record_is_read_back_and_lives_as_its_first_process_does(tmp_path):
+    assert serving.read(tmp_path) is None
+    other = Identity(os.getpid(), 1.0, "somebody else's")
+    serving.write(tmp_path, "http://x/api", [myself(), other])
+    found = serving.read(tmp_path)
+    assert (found.api, found.processes, found.lives()) == ("http://x/api", (myself(), other), True)
+    serving.write(tmp_path, "http://x/api", [other, myself()])
+    assert not serving.read(tmp_path).lives()
+    serving.forget(tmp_path)
+    assert serving.read(tmp_path) is None
+
+
+def test_only_the_very_processes_of_a_record_are_ended():
+    """Two processes; one is recorded with another start time, as if its id were used again."""
+    commands = [subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2)]
+    try:
+        while not all("sleep" in identify(one.pid).command for one in commands):
+            time.sleep(0.02)
+        ours, stranger = (identify(one.pid) for one in commands)
+        earlier = Identity(stranger.pid, stranger.started - 100.0, stranger.command)
+        assert end([ours, earlier], 2.0) == []
+        assert commands[0].wait(5) < 0
+        assert commands[1].poll() is None
+    finally:
+        for one in commands:
+            one.kill()
+            one.wait()
+
+
+def test_a_process_that_listens_to_nothing_is_killed():
+    deaf = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert end([identify(process.pid)], 0.4) == []
+        assert process.wait(5) == -9
