@@ -31,20 +31,8 @@ def following(root: Path) -> AbstractContextManager[Supervised]:
 
 def publish(root: Path, log: Log) -> None:
     """Send MLflow what it lacks, and show links to its runs in Prefect."""
-    said = _run(root, log, "textmill.cli", "publish")
-    if said is None:
-        return
-    log.info(said)
-    listed = _run(root, log, "flows.published")
-    models: list[dict[str, Any]] = json.loads(listed) if listed else []
-    if models:
-        artifacts.mlflow_runs(models)
-
-
-def _run(root: Path, log: Log, *command: str) -> str | None:
-    """What a module prints; None, and a warning, where it fails."""
     done = subprocess.run(
-        [sys.executable, "-m", *command],
+        [sys.executable, "-m", "textmill.cli", "publish", "--json"],
         cwd=root,
         env=environment(),
         text=True,
@@ -53,5 +41,7 @@ def _run(root: Path, log: Log, *command: str) -> str | None:
     )
     if done.returncode:
         log.warning("MLflow does not have this run yet: %s", done.stderr.strip())
-        return None
-    return done.stdout.strip()
+        return
+    said = json.loads(done.stdout)
+    log.info("MLflow %s: %d models, %d new", said["uri"], len(said["models"]), said["written"])
+    artifacts.mlflow_runs(said["models"])

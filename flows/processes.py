@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import psutil  # type: ignore[import-untyped]  # DVC brings it
+import psutil  # type: ignore[import-untyped]
 
 from flows import supervisor
 

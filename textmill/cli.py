@@ -117,7 +117,9 @@ def pin(
 
 
 @app.command(epilog="Example: textmill publish")
-def publish() -> None:
+def publish(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
+) -> None:
     """Put the leaderboard's models into MLflow; what is there already is left alone."""
     from textmill.tracking.publish import publish  # noqa: PLC0415
     from textmill.tracking.store import StoreError  # noqa: PLC0415
@@ -126,8 +128,11 @@ def publish() -> None:
         outcome = publish(find_root())
     except StoreError as error:
         _say_no(error)
+    if as_json:
+        print(json.dumps(asdict(outcome), indent=2))
+        return
     print(
-        f"MLflow {outcome.uri}, experiment {outcome.experiment}: {outcome.models} models, "
+        f"MLflow {outcome.uri}, experiment {outcome.experiment}: {len(outcome.models)} models, "
         f"{outcome.written or 'nothing'} new"
     )
 

@@ -28,7 +28,11 @@ def parent_of(found):
 
 def test_a_run_for_each_model_under_one_parent(repository, runs):
     outcome = publish(repository)
-    assert (outcome.models, outcome.written, outcome.versions) == (4, 4, 4)
+    assert (len(outcome.models), outcome.written, outcome.versions) == (4, 4, 4)
+    ids = {name: run.info.run_id for name, run in runs(repository).items()}
+    for one in outcome.models:
+        assert one.run_id == ids[one.model]
+        assert one.link.endswith(f"/runs/{one.run_id}")
     found = runs(repository)
     parent = parent_of(found)
     assert found.keys() == MODELS | {parent.info.run_name}

@@ -4,6 +4,7 @@ MLflow is asked first and only what it lacks is sent, so publishing again adds n
 store fills again, and a publisher that was killed is gone on from.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from textmill.lineage import notes
 from textmill.lineage.lock import LOCK, read_lock
 from textmill.lineage.publication import ModelRecord, Publication, digest, publication
 from textmill.repository import layout
-from textmill.tracking import live, models, registry, runs, tags
+from textmill.tracking import live, models, registry, runs, tags, views
 from textmill.tracking.models import Target
 from textmill.tracking.store import Store, opened, shown
 
@@ -24,12 +25,21 @@ OWN_STAGE = "publish"
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A model's run. link: where MLflow's pages show it, those of `make ui` for a database."""
+
+    model: str
+    run_id: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What publishing did: models written to, of how many, and versions registered."""
+    """What publishing did: every model's run, how many are new, versions registered."""
 
     uri: str
     experiment: str
-    models: int
+    models: tuple[Published, ...]
     written: int
     versions: int
 
@@ -55,7 +65,21 @@ def publish(root: Path = Path()) -> Outcome:
                     written += 1
         live.end_abandoned(store, experiment_id, partial(_finished, record, root))
         added = registry.publish(store, record, found)
-    return Outcome(shown(store.uri), name, len(record.models), written, added)
+    links = _links(store, experiment_id, record, found)
+    return Outcome(shown(store.uri), name, links, written, added)
+
+
+def _links(
+    store: Store, experiment_id: str, record: Publication, found: Mapping[str, Run]
+) -> tuple[Published, ...]:
+    """Every model's run, in the leaderboard's order."""
+    server = views.server(store.uri)
+    ids = {identity: run.info.run_id for identity, run in found.items()}
+    return tuple(
+        Published(one.name, run_id, views.run(server, experiment_id, run_id))
+        for one in record.models
+        if (run_id := ids.get(one.identity)) is not None
+    )
 
 
 def _finished(record: Publication, root: Path) -> set[str]:

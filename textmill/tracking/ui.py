@@ -13,9 +13,7 @@ from textmill.repository.layout import find_root
 from textmill.repository.stages import read_yaml
 from textmill.tracking import runs, views
 from textmill.tracking.store import artifact_folder, opened, shown, store_uri
-
-HOST = "127.0.0.1"
-PORT = 5000
+from textmill.tracking.views import HOST, PORT
 
 _log = logging.getLogger(__name__)
 

@@ -6,6 +6,10 @@ lists them under "Views"; this one is always there, and `make ui` prints an addr
 
 import json
 
+from textmill.tracking.store import shown
+
+HOST, PORT = "127.0.0.1", 5000
+"""Where `make ui` serves, if nothing else does."""
 LEADERBOARD = "leaderboard"
 TAG = f"mlflow.sharedViewState.{LEADERBOARD}"
 RANKED_BY = "metrics.`bits_per_byte`"
@@ -24,6 +28,16 @@ def saved_view() -> str:
     state = {"orderByKey": RANKED_BY, "orderByAsc": True, "selectedColumns": COLUMNS}
     view = {"name": "Leaderboard", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)}
     return json.dumps(view)
+
+
+def server(uri: str) -> str:
+    """Address of the pages over a store: the server itself, or what `make ui` will serve."""
+    return shown(uri) if uri.startswith(("http://", "https://")) else f"http://{HOST}:{PORT}"
+
+
+def run(server: str, experiment_id: str, run_id: str) -> str:
+    """Where a run is shown."""
+    return f"{server}/#/experiments/{experiment_id}/runs/{run_id}"
 
 
 def address(server: str, experiment_id: str) -> str:
