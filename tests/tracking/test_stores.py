@@ -60,7 +60,8 @@ def server(empty_store, tmp_path):
         [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port),
          "--backend-store-uri", f"sqlite:///{tmp_path / 'served.db'}", "--workers", "1",
          "--artifacts-destination", str(tmp_path / "served")],
-        env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=environment(MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false"), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"

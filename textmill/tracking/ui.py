@@ -30,6 +30,8 @@ def main() -> None:
     _log.info("MLflow: %s  over %s  (Ctrl-C ends it)", server, shown(uri))
     if link := leaderboard(server, root):
         _log.info("In half a minute, the leaderboard: %s", link)
+    # MLflow's background jobs are for language-model apps; their eight processes take 2 GB.
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
     os.execv(command[0], command)  # noqa: S606
 
 
