@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-BENCHMARKS = ("pipeline", "ngram", "training", "intervals", "threads")
+BENCHMARKS = ("pipeline", "services", "ngram", "training", "intervals", "threads")
 
 
 @pytest.mark.slow
@@ -25,5 +25,6 @@ def test_make_bench_runs_them_all(root):
     files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {"report", "__init__"}
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline ngram training intervals threads;" in (root / "Makefile").read_text()
+        "for name in pipeline services ngram training intervals threads;"
+        in (root / "Makefile").read_text()
     )

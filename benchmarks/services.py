@@ -1,0 +1,94 @@
+"""What Prefect and MLflow cost beside `dvc repro`, and how fast they are there.
+
+In a throw-away repository with three small models (those of `pipeline --quick`): `dvc repro` and
+the flow from nothing, the flow with nothing to do, `make serve` on an empty home until it says that
+it is ready, publishing into no store and again. `--quick` leaves out the run of the flow from
+nothing.
+
+    python -m benchmarks.services [--quick] [--json FILE]
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from benchmarks.pipeline import copy_of_checkout, shrink, timed
+from benchmarks.report import Row, exact, main, timing
+
+
+def measure(quick: bool) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        checkout = copy_of_checkout(Path(folder) / "textmill")
+        shrink(checkout / "params.yaml")
+        repro, _ = timed(checkout, "dvc", "repro")
+        rows = [timing("dvc repro from nothing, three models", repro, "s", quick=quick)]
+        if not quick:
+            rows += from_nothing(checkout, Path(folder) / "flow")
+        nothing, _ = timed(checkout, sys.executable, "-m", "flows.reproduce")
+        return [
+            *rows,
+            timing("flow with nothing to do", nothing, "s", quick=quick),
+            timing("make serve ready, empty home", serve(checkout), "s", at_most=60, quick=quick),
+            *publish(checkout, quick=quick),
+        ]
+
+
+def from_nothing(finished: Path, path: Path) -> list[Row]:
+    """The flow in a fresh copy: its time, and whether DVC's lock is the same."""
+    checkout = copy_of_checkout(path)
+    shutil.copy(finished / "params.yaml", checkout / "params.yaml")
+    seconds, _ = timed(checkout, sys.executable, "-m", "flows.reproduce")
+    locks = [YAML(typ="safe").load((one / "dvc.lock").read_text()) for one in (finished, checkout)]
+    return [
+        timing("flow from nothing, its server included", seconds, "s", quick=False),
+        exact("entries of dvc.lock that differ", differing(*locks), 0),
+    ]
+
+
+def differing(first: dict[str, dict], second: dict[str, dict]) -> int:
+    names = first["stages"].keys() | second["stages"].keys()
+    return sum(first["stages"].get(name) != second["stages"].get(name) for name in names)
+
+
+def serve(checkout: Path) -> float:
+    """Seconds until `make serve` says that it is ready; it is ended afterwards."""
+    shutil.rmtree(checkout / ".textmill/prefect", ignore_errors=True)
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.serve"], cwd=checkout, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "ready after" in line:
+            break
+    else:
+        raise SystemExit("make serve ended without being ready")
+    seconds = time.perf_counter() - start
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    return seconds
+
+
+def publish(checkout: Path, *, quick: bool) -> list[Row]:
+    (checkout / "mlflow.db").unlink()
+    shutil.rmtree(checkout / "mlruns")
+    first, _ = timed(checkout, "textmill", "publish")
+    second, said = timed(checkout, "textmill", "publish")
+    return [
+        timing("publish three models into no store", first, "s", quick=quick),
+        timing("publish with nothing new", second, "s", quick=quick),
+        exact("models written when nothing is new", int("nothing new" not in said), 0),
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
