@@ -5,6 +5,7 @@ what is up to date, so no task caches or keeps a result. A stage that fails take
 it with it and nothing else. However the flow ends, nothing that it started lives on.
 """
 
+import math
 import os
 import queue
 import sys
@@ -22,7 +23,7 @@ from prefect.states import Cancelled, Completed, Failed
 from flows import artifacts, checkout, lineage
 from flows.cores import read_cores
 from flows.graph import Graph, read_graph
-from flows.lockfile import Keeper
+from flows.lockfile import SIGN_OF_LIFE, Keeper
 from flows.schedule import Schedule
 from flows.stages import StageFailed, Stages, StageStopped
 from textmill.base.errors import UserError
@@ -157,13 +158,7 @@ class Walk:
 
     def _take_end(self, deadline: float | None) -> None:
         """Wait for the next end of a stage and take note of it."""
-        try:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            stage = self._ended.get(timeout=left)
-        except queue.Empty:
-            raise UserError(
-                "the flow took longer than timeout_minutes allows", next_step="make flow goes on"
-            ) from None
+        stage = self._next_end(deadline)
         self._keeper.keep()
         future = self._futures[stage]
         future.wait()
@@ -174,6 +169,19 @@ class Walk:
                 self._names[name] = "NotRun"
                 self._futures[name] = set_aside.submit(
                     name, dropped[name], wait_for=self._needed(name), return_state=False
+                )
+
+    def _next_end(self, deadline: float | None) -> str:
+        while True:
+            left = math.inf if deadline is None else deadline - time.monotonic()
+            try:
+                return self._ended.get(timeout=max(0.0, min(left, SIGN_OF_LIFE)))
+            except queue.Empty:
+                self._keeper.live()
+            if left <= SIGN_OF_LIFE:
+                raise UserError(
+                    "the flow took longer than timeout_minutes allows",
+                    next_step="make flow goes on",
                 )
 
     def _needed(self, stage: str) -> list[Any]:
