@@ -1,7 +1,12 @@
 # textmill: `make run` for everything at once, `make help` for the rest.
 include textmill/telemetry.env
 export DO_NOT_TRACK DVC_NO_ANALYTICS MLFLOW_DISABLE_TELEMETRY PREFECT_SERVER_ANALYTICS_ENABLED
+# What the user gives goes to commands as it is: neither make nor the shell reads anything into it.
 export OWN_TEXT := $(value TEXT)
+export OWN_CORPUS := $(value CORPUS)
+TEXT_GIVEN := $(filter-out undefined,$(origin TEXT))
+CORPUS_GIVEN := $(filter-out undefined,$(origin CORPUS))
+unexport TEXT CORPUS
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 
@@ -15,9 +20,9 @@ help: ## Show this list
 	@echo "  make run TEXT=my/text.txt      your own file, folder or glob"
 
 run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
-	$(if $(and $(TEXT),$(CORPUS)),$(error TEXT= makes your text the corpus: leave CORPUS= out))
-	$(if $(TEXT),textmill pin "$$OWN_TEXT")
-	$(if $(CORPUS),textmill use "$(CORPUS)")
+	$(if $(and $(TEXT_GIVEN),$(CORPUS_GIVEN)),$(error TEXT= makes your text the corpus: leave CORPUS= out))
+	$(if $(TEXT_GIVEN),textmill pin -- "$$OWN_TEXT")
+	$(if $(CORPUS_GIVEN),textmill use -- "$$OWN_CORPUS")
 	@textmill check
 	textmill follow --until $$$$ & dvc repro
 	@textmill leaderboard --next

@@ -45,10 +45,10 @@ def check(root: Path = Path()) -> dict[str, int]:
     for name in KNOWN:
         lookup(params, name)
     _check_entries(params, "corpora", Corpus)
-    lookup(params, f"corpora.{params['corpus']}")
     for group, config in GROUPS.items():
         _check_entries(params, group, config)
     check_names(root)
+    _check_mixtures(params)
     models = [group for group in GROUPS if group != "tokenizers"]
     declared_models({group: params[group] for group in models})
     return {group: len(params[group]) for group in GROUPS}
@@ -66,3 +66,17 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> None:
         if not isinstance(entry, Mapping):
             raise UserError(f"it must map names to values, not be {entry!r}", where=where)
         settings.parse(config, entry, where)
+
+
+def _check_mixtures(params: Mapping[str, Any]) -> None:
+    """A mixture's parts split text alike, as far as the parameters of their tokenizers tell."""
+    models = {**params["ngrams"], **params["networks"]}
+    for name, entry in params["mixtures"].items():
+        first, second = (models[entry[part]]["tokenizer"] for part in ("first", "second"))
+        if params["tokenizers"][first] != params["tokenizers"][second]:
+            raise UserError(
+                f"{entry['first']} is over {first} and {entry['second']} over {second} tokens, "
+                "so they cannot be mixed",
+                where=f"{layout.PARAMS}: mixtures.{name}",
+                next_step="name two models with the same tokenizer",
+            )

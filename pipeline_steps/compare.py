@@ -19,7 +19,8 @@ from textmill.reports.view import View
 from textmill.repository import layout
 from textmill.scoring.comparison import comparison_key
 
-SPLITS = ("valid", "test")
+NEEDED = ("kind", "tokenizer", "tokenizer_fingerprint", "comparison_key", "valid", "test")
+NEEDED_OF_SOURCE = ("corpus", "title", "licence", "files", "asked")
 GROUPS = ("ngrams", "networks", "mixtures")
 RENDERERS = {
     "json": render_json,
@@ -58,12 +59,13 @@ def forget_undeclared(declared: Declared) -> None:
 def standings(declared: Declared) -> View:
     """The ranking, how certain it is, and learning curves, from the files of the models."""
     metrics = {
-        name: read_record(layout.summary(name), "tokenizer_fingerprint", *SPLITS)
+        name: read_record(layout.summary(name), *NEEDED)
         for name, _ in declared
         if layout.summary(name).exists()
     }
     cleaned = read_record(layout.CLEAN_SUMMARY, "sha256", "documents", "bytes", "words")
-    text = text_facts(read_record(layout.RAW / "source.json", "corpus", "files", "asked"), cleaned)
+    source = read_record(layout.RAW / "source.json", *NEEDED_OF_SOURCE)
+    text = text_facts(source, cleaned)
     board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
     board = with_certainty(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
     ranked = {entry.name: metrics[entry.name] for entry in board.models}

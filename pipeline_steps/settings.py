@@ -43,7 +43,12 @@ def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
     for dataclass in _dataclasses_in(config):
         dataclass.__pydantic_config__ = ConfigDict(extra="forbid")
     try:
-        return TypeAdapter(config).validate_json(json.dumps(mapping), strict=True)
+        # YAML reads 2024-01-01 as a date; where a text is wanted it is the text that was written.
+        content = json.dumps(mapping, default=str)
+    except (ValueError, RecursionError):
+        raise UserError("it holds itself, by an anchor", where=where) from None
+    try:
+        return TypeAdapter(config).validate_json(content, strict=True)
     except ValidationError as error:
         raise UserError(_first_problem(error, config), where=where) from None
 
@@ -85,6 +90,7 @@ def run(main: Callable[[], None]) -> None:
     except (UserError, OSError) as error:
         sys.exit(f"textmill: {as_user_error(error)}")
     except KeyboardInterrupt:
+        print("textmill: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
         sys.exit(130)
 
 

@@ -68,3 +68,28 @@ def test_a_foreign_interpreter_is_told_apart(root, tmp_path):
     assert "does not have the project's packages" in done.stderr
     assert "make run" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["a $b.txt", 'it\'s "here".txt', "$(shell touch PWNED).txt", "-x;y", ""]
+)
+def test_the_name_of_a_text_reaches_its_command_as_it_is(root, text):
+    show = "show: ; @printf '%s' \"$$OWN_TEXT\"; printenv TEXT || true"
+    done = subprocess.run(
+        ["make", "--eval", show, "show", f"TEXT={text}"],
+        cwd=root, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == text
+    assert not (root / "PWNED").exists()
+    planned = subprocess.run(
+        ["make", "-n", "run", f"TEXT={text}"], cwd=root, text=True, capture_output=True, check=True
+    )
+    assert 'textmill pin -- "$OWN_TEXT"' in planned.stdout
+
+
+def test_a_text_and_a_corpus_exclude_each_other(root):
+    done = subprocess.run(
+        ["make", "-n", "run", "TEXT=a", "CORPUS=b"], cwd=root, text=True, capture_output=True
+    )
+    assert done.returncode == 2
+    assert "leave CORPUS= out" in done.stderr

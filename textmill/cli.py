@@ -44,7 +44,9 @@ def _print_version(wanted: bool) -> None:
 def common(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Language models that can be compared: raw text in, a leaderboard out."""
@@ -58,8 +60,16 @@ What next (first: . .venv/bin/activate):
   reports/leaderboard.html              the same with pictures and explanations, for a browser
   change a line of params.yaml, then    dvc repro           only what depends on it runs again
   make run TEXT=path/to/text.txt        the same on a text of your own
-  make run CORPUS=time_machine          another corpus of params.yaml
-  dvc metrics show; dvc plots show      every number and learning curve"""
+  make run CORPUS=time_machine          another corpus of params.yaml; back: CORPUS=sotu
+  make ui                               compare the models in MLflow
+  textmill trace MODEL                  where a model came from"""
+
+
+def sound_root() -> Path:
+    """The repository, its params.yaml checked: whoever reads all of it need not look twice."""
+    root = find_root()
+    check_params(root)
+    return root
 
 
 @app.command(epilog="Example: textmill leaderboard --html page.html")
@@ -70,8 +80,15 @@ def leaderboard(
     ] = None,
     show_next: Annotated[bool, typer.Option("--next", help="Also print what to try next.")] = False,
 ) -> None:
-    """Rank every model in bits per byte of the test text, with this machine's training times."""
-    root = find_root()
+    """Rank every model in bits per byte.
+
+    Of the test text, with the training times of this machine beside it.
+    """
+    root = sound_root()
+    if html is not None and html.suffix not in (".html", ".htm"):
+        raise UserError(
+            f"the page is HTML, {str(html)!r} is no name for it", next_step="--html page.html"
+        )
     view = standings.view(root)
     if note := standings.out_of_date(view.board, root):
         print(f"textmill: not up to date: {note}", file=sys.stderr)
@@ -97,7 +114,10 @@ def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in param
 
 @app.command(epilog="Example: textmill check && dvc repro")
 def check() -> None:
-    """Read params.yaml as the stages will and name the first mistake; runs nothing."""
+    """Name the first mistake in params.yaml.
+
+    It is read as the stages will read it; nothing runs.
+    """
     counts = check_params(find_root())
     print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))
 
@@ -107,7 +127,10 @@ def pin(
     text: Annotated[str, typer.Argument(help="A file, a folder of .txt files, or a quoted glob.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what was pinned as JSON.")] = False,
 ) -> None:
-    """Make a text of your own the corpus: write its path and digest into params.yaml."""
+    """Make a text of your own the corpus.
+
+    Its path and digest are written into params.yaml; pin it again when it has changed.
+    """
     pinned = params.pin(text, find_root())
     if as_json:
         print(json.dumps(pinned, indent=2))
@@ -120,12 +143,15 @@ def pin(
 def publish(
     as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
 ) -> None:
-    """Put the leaderboard's models into MLflow; what is there already is left alone."""
+    """Put the leaderboard's models into MLflow.
+
+    What is there already is left alone.
+    """
     from textmill.tracking.publish import publish  # noqa: PLC0415
     from textmill.tracking.store import StoreError  # noqa: PLC0415
 
     try:
-        outcome = publish(find_root())
+        outcome = publish(sound_root())
     except StoreError as error:
         _say_no(error)
     if as_json:
@@ -141,7 +167,10 @@ def publish(
 def follow(
     until: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
 ) -> None:
-    """Log the learning curves of networks into MLflow while they train; from beside."""
+    """Show learning curves in MLflow live.
+
+    Runs beside the training, which knows nothing of it.
+    """
     from textmill.tracking.follow import follow  # noqa: PLC0415
 
     follow(find_root(), until)
@@ -149,12 +178,15 @@ def follow(
 
 @app.command(epilog="Example: textmill promote kn5_subword")
 def promote(model: Annotated[str, typer.Argument(help="A model of the leaderboard.")]) -> None:
-    """Make a model the champion in MLflow's registry, if it beats the champion beyond chance."""
+    """Make a model MLflow's champion.
+
+    Only if it beats the champion on the same test text beyond chance; exit code 1 otherwise.
+    """
     from textmill.tracking.promote import promote  # noqa: PLC0415
     from textmill.tracking.store import StoreError  # noqa: PLC0415
 
     try:
-        verdict = promote(model, find_root())
+        verdict = promote(model, sound_root())
     except StoreError as error:
         _say_no(error)
     if not verdict.promoted:
@@ -167,8 +199,11 @@ def trace(
     model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print where a model came from: shards, vocabulary, text, raw file, address and licence."""
-    traced = tracing.trace(model, find_root())
+    """Print where a model came from.
+
+    Shards, vocabulary, cleaned text, raw file, address, sha256 and licence.
+    """
+    traced = tracing.trace(model, sound_root())
     print(json.dumps(traced, indent=2) if as_json else tracing.render(traced))
 
 
@@ -177,8 +212,11 @@ def verify(
     model: Annotated[str | None, typer.Argument(help="A model; all of them without one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hash every file behind a model anew and name the first that is not what it was."""
-    links, broken = verification.verify(model, find_root())
+    """Hash everything behind a model anew.
+
+    The first file that is not what it was is named; exit code 1 then.
+    """
+    links, broken = verification.verify(model, sound_root())
     if as_json:
         print(json.dumps({"links": links, "broken": broken and asdict(broken)}, indent=2))
     elif broken is None:

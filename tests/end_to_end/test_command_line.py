@@ -42,6 +42,15 @@ def test_page_with_times_goes_where_asked(finished, tmp_path):
     assert "lstm_subword" in text
 
 
+@pytest.mark.parametrize("name", ["dvc.lock", "", "."])
+def test_the_page_overwrites_nothing_else(finished, name):
+    lock = finished.lock()
+    assert "is no name for it" in finished.fails(
+        "python", "-m", "textmill.cli", "leaderboard", "--html", name
+    )
+    assert finished.lock() == lock
+
+
 def test_every_command_has_help_with_an_example(finished):
     listed = textmill(finished, "--help")
     for command in ("leaderboard", "use", "pin", "check"):

@@ -22,7 +22,7 @@ def test_the_default_parameters_are_sound(params):
     ("old", "new", "message"),
     [
         ("\nngrams:", "\nngram:", 'unknown name "ngram"; did you mean "ngrams"?'),
-        ("\ncorpus: sotu", "\ncorpus: stou", 'there is no "stou" in corpora; did you mean "sotu"?'),
+        ("\ncorpus: sotu", "\ncorpus: stou", 'there is no corpus "stou"; did you mean "sotu"?'),
         (
             "    tokenizer: char\n    method: uniform",
             "    method: uniform",
@@ -44,6 +44,15 @@ def test_the_default_parameters_are_sound(params):
             "    tokenizer: chr\n    method: k",
             "names no entry",
         ),
+        ("  kn9_char:", "  kn.9:", "'kn.9' is no name: use letters, digits, _ and -"),
+        ("\n  shakespeare:", "\n  it's:", "is no name"),
+        ("\n  shakespeare:", "\n  2024:", "2024 is no name"),
+        ("\ncorpus: sotu", "\ncorpus: sotu.splits", 'there is no corpus "sotu.splits"'),
+        (
+            "    first: lstm_word\n",
+            "    first: lstm_char\n",
+            "lstm_char is over char and kn5_word over word tokens, so they cannot be mixed",
+        ),
     ],
 )
 def test_the_first_mistake_is_named(params, old, new, message):
@@ -59,4 +68,31 @@ def test_a_group_without_entries_is_said_to_need_braces(params):
     text = params.read_text()
     params.write_text(text[: text.index("\nmixtures:")] + "\nmixtures:\n")
     with pytest.raises(UserError, match=r"mixtures: \{\}"):
+        check(params.parent)
+
+
+def test_a_title_may_look_like_a_date(params):
+    text = params.read_text()
+    params.write_text(text.replace("title: WikiText-2, word level", "title: 2024-01-01"))
+    assert check(params.parent)["ngrams"] == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"corpus: caf\xe9\n", "is not UTF-8"),
+        (b"\x00\x01\xff", "is not UTF-8"),
+        (b"corpus: [1, 2\n", "is not valid YAML"),
+    ],
+)
+def test_what_is_no_yaml_is_named(params, content, message):
+    params.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        check(params.parent)
+
+
+def test_an_entry_that_holds_itself_is_named(params):
+    text = params.read_text()
+    params.write_text(text.replace("  kn9_char:\n", "  kn9_char: &own\n    more: *own\n"))
+    with pytest.raises(UserError, match="holds itself, by an anchor"):
         check(params.parent)

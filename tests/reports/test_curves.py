@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from textmill.base.errors import UserError
 from textmill.reports.curves import Curve, learning_curves
 
 HEADER = "step,tokens,train_loss,valid_loss,learning_rate,gradient_norm\n"
@@ -43,3 +44,12 @@ def test_looks_that_are_not_finite_and_unranked_models_are_left_out(tmp_path, on
 def test_the_best_look_is_the_first_of_the_best():
     scores = (3.0, 1.8, 1.7, 1.7, 1.9)
     assert Curve("lstm", "char", tuple(map(float, range(5))), scores).best == 2
+
+
+@pytest.mark.parametrize("content", ["step\n1\n", "tokens,valid_loss\n12,half"])
+def test_a_damaged_history_is_named(content, tmp_path, one_metrics):
+    path = tmp_path / "lstm.csv"
+    path.write_text(content)
+    found = {"lstm": one_metrics("lstm", 1.6, "word")}
+    with pytest.raises(UserError, match=r"lstm\.csv is not a whole learning history"):
+        learning_curves({"lstm": path}, found)

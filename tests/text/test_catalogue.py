@@ -78,7 +78,8 @@ def test_an_entry_is_parsed_into_frozen_objects_with_the_splits_that_by_names() 
         ({"filename": "t.zip"}, ["take: needs the members to take from t.zip"]),
         ({"path": "mine.txt"}, ["sources: a text of one's own (path) has none"]),
         ({"splits": {"by": "share", "valid": 0.5, "test": 0.5}}, ["test: valid and test together"]),
-        ({"splits": {"by": "share", "valid": 0.0}}, ["valid: a share lies between 0 and 1"]),
+        ({"splits": {"by": "share", "valid": 1e-300}}, ["valid: a share lies between 0.0001"]),
+        ({"splits": {"by": "share", "valid": 0.0}}, ["valid: a share lies between 0.0001 and 1"]),
         (
             {"splits": {"by": "year", "first": 1961, "valid": [1970], "test": [1963, 1970]}},
             ["test: the year 1970 is in valid as well"],

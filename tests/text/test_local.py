@@ -206,3 +206,12 @@ def test_the_template_without_a_path_says_how_to_pin(corpus_of: Callable[..., Co
     )
     with pytest.raises(UserError, match="textmill pin PATH"):
         local.gather("local", template)
+
+
+def test_a_link_is_pinned_by_its_own_name(tmp_path):
+    (tmp_path / "text.txt").write_text("one two\n")
+    (tmp_path / "link.txt").symlink_to("text.txt")
+    pinned = local.pin_text(str(tmp_path / "link.txt"))
+    assert pinned["path"] == str(tmp_path / "link.txt")
+    assert local.digest(pinned["path"])[1] == pinned["digest"]
+    assert local.title_of(str(tmp_path / "link.txt")) == "link.txt"

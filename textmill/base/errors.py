@@ -9,10 +9,20 @@ import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-OUTSIDE = frozenset(
-    getattr(errno, name)
-    for name in ("EACCES", "EDQUOT", "EIO", "EISDIR", "ENAMETOOLONG", "ENOSPC", "EPERM", "EROFS")
-)
+_OUTSIDE = [
+    "EACCES",
+    "EDQUOT",
+    "EEXIST",
+    "EIO",
+    "EISDIR",
+    "ENAMETOOLONG",
+    "ENOSPC",
+    "ENOTDIR",
+    "ENOTEMPTY",
+    "EPERM",
+    "EROFS",
+]
+OUTSIDE = frozenset(getattr(errno, name) for name in _OUTSIDE)
 """Errors of the operating system that speak of the machine and not of a bug."""
 
 

@@ -25,7 +25,7 @@ def view(root: Path = Path()) -> View:
     path = root / layout.LEADERBOARD
     if not path.exists():
         raise UserError(f"there is no {path} yet", next_step="make run, or: dvc repro")
-    board = from_json(path.read_text(encoding="utf-8"), str(path))
+    board = from_json(path.read_bytes(), str(path))
     names = [entry.name for entry in board.models]
     histories = {n: root / layout.history(n) for n in names if (root / layout.history(n)).exists()}
     metrics = {name: read_record(root / layout.summary(name), "valid") for name in histories}
@@ -43,7 +43,7 @@ def training_facts(root: Path = Path()) -> dict[str, Facts]:
             known = facts.read(input_fingerprint(stage, root), root)
         except UserError:  # declared but not run yet: there is nothing to show
             continue
-        if "seconds" in known:
+        if isinstance(known.get("seconds"), int | float):
             found[name] = Facts(training_seconds=known["seconds"], device=known.get("device"))
     return found
 

@@ -10,6 +10,7 @@ Costs, 2 x 384 over 4,000 subwords on two Zen 5 cores: 10,000 tokens/s in float3
 bfloat16; half of it goes into the output layer.
 """
 
+import logging
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -35,6 +36,8 @@ from textmill.neural.schedule import learning_rate
 from textmill.scoring.likelihood import token_nats
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
+
+_log = logging.getLogger(__name__)
 
 
 def train(
@@ -234,6 +237,7 @@ class Training:
         self.state = (state["h"].to(self.device), state["c"].to(self.device))
         self.best_weights = groups.get("best", {})
         self.step = facts["step"]
+        _log.info("training goes on from the checkpoint of step %d", self.step)
         self.tally = Tally(**facts["tally"])
         self.looks = [Look(**look) for look in facts["looks"]]
         self.best = None if facts["best"] is None else self.looks[facts["best"]]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textmill.base.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -36,12 +38,22 @@ def learning_curves(
     """A curve for each history of a model in `metrics`, the byte-comparable ones, by name."""
     curves = []
     for name in sorted(histories.keys() & metrics.keys()):
-        with histories[name].open(newline="", encoding="utf-8") as file:
-            looks = [(int(row["tokens"]), float(row["valid_loss"])) for row in csv.DictReader(file)]
+        looks = _looks(histories[name])
         curve = _curve(name, metrics[name], [look for look in looks if math.isfinite(look[1])])
         if curve.megabytes:
             curves.append(curve)
     return tuple(curves)
+
+
+def _looks(path: Path) -> list[tuple[int, float]]:
+    """Tokens and validation loss of every look; a damaged file is a UserError that names it."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return [(int(row["tokens"]), float(row["valid_loss"])) for row in csv.DictReader(file)]
+    except (KeyError, TypeError, ValueError, csv.Error):
+        raise UserError(
+            f"{path} is not a whole learning history", next_step=f"rm {path}; dvc checkout {path}"
+        ) from None
 
 
 def _curve(name: str, found: Mapping[str, Any], looks: list[tuple[int, float]]) -> Curve:

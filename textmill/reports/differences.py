@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from textmill.reports import wording
 from textmill.reports.records import Entry, Pair
 from textmill.reports.view import View
+from textmill.scoring.permutation import MOST_MODELS
 
 PAIRS_NAMED = 3
 
@@ -48,7 +49,8 @@ def in_a_line(view: View) -> str:
     """What the tests say of all pairs; empty where there is nothing to compare."""
     if not view.board.pairs:
         return ""
-    how = f"on this text (permutation test, Holm, {level(view)})"
+    among = f"among the best {MOST_MODELS} " if len(view.board.models) > MOST_MODELS else ""
+    how = f"{among}on this text (permutation test, Holm, {level(view)})"
     same = not_told_apart(view)
     if not same:
         which = "Every two models" if len(view.board.pairs) > 1 else "The two models"
@@ -63,7 +65,7 @@ def in_a_line(view: View) -> str:
 def triangle(view: View) -> tuple[Row, ...]:
     """A row for every model but the best, a cell for every model before it."""
     found = {(pair.first, pair.second): pair for pair in view.board.pairs}
-    models = view.board.models
+    models = view.board.models[:MOST_MODELS]
     return tuple(
         Row(
             entry,

@@ -156,7 +156,7 @@ def to_json(board: Leaderboard) -> str:
     return json.dumps(asdict(board), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_json(content: str, where: str = "reports/leaderboard.json") -> Leaderboard:
+def from_json(content: str | bytes, where: str = "reports/leaderboard.json") -> Leaderboard:
     """Read back what `to_json` wrote. Anything else is a UserError that names `where`."""
     try:
         return TypeAdapter(Leaderboard).validate_json(content)

@@ -1,8 +1,8 @@
 """Names in params.yaml: safe as file and stage names, and every reference names something.
 
-Names become folders, stage names and words of a command, so they are letters, digits, `_`, `-`
-and `.`. DVC does not notice a reference to an entry that was renamed or removed while its old
-files are still there; so every step checks the whole file first.
+Names become folders, stage names, words of a command and parts of dotted paths in params.yaml, so
+they are letters, digits, `_` and `-`. DVC does not notice a reference to an entry that was renamed
+or removed while its old files are still there; so every step checks the whole file first.
 """
 
 import re
@@ -14,8 +14,8 @@ from textmill.base.errors import UserError, nearest
 from textmill.repository import layout
 from textmill.repository.stages import read_yaml
 
-GROUPS = ("tokenizers", "ngrams", "networks", "mixtures")
-SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+GROUPS = ("corpora", "tokenizers", "ngrams", "networks", "mixtures")
+SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def check_names(root: Path = Path()) -> None:
@@ -25,10 +25,18 @@ def check_names(root: Path = Path()) -> None:
         for name in _entries(params, group):
             if not isinstance(name, str) or not SAFE.fullmatch(name):
                 raise UserError(
-                    f"{name!r} is no name: use letters, digits, _ - and ., a letter or digit first",
+                    f"{name!r} is no name: use letters, digits, _ and -, a letter or digit first",
                     where=f"{layout.PARAMS}: {group}",
                     next_step="rename it",
                 )
+    corpora = _entries(params, "corpora")
+    if corpora and params.get("corpus") not in corpora:
+        chosen = str(params.get("corpus"))
+        raise UserError(
+            f'there is no corpus "{chosen}"{nearest(chosen, corpora)}',
+            where=str(layout.PARAMS),
+            next_step=f"known: {', '.join(corpora)}",
+        )
     models = [*_entries(params, "ngrams"), *_entries(params, "networks")]
     for group in ("ngrams", "networks"):
         _check_references(params, group, ("tokenizer",), [*_entries(params, "tokenizers")])

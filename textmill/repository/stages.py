@@ -4,10 +4,11 @@ The graph is written once, in dvc.yaml. Everything that needs to know what a sta
 parameters, its input fingerprint, the tests) asks here, so an undeclared parameter cannot be read.
 """
 
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,26 @@ class Stage:
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML mapping; UserError with line and column where it is not one."""
     try:
-        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UserError(
             f"there is no {path} in {Path.cwd()}", next_step="go to the root of the repository"
         ) from None
-    except YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8: {error}", next_step="save it as UTF-8") from None
+    except (YAMLError, ValueError) as error:
         raise UserError(f"{path} is not valid YAML: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply, or in itself by an anchor") from None
     if not isinstance(content, dict):
         raise UserError(f"{path} must hold a mapping of names to values")
     return content
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Any:
+    """Parsing is slow, and whoever asks about every stage asks for the same file each time."""
+    return YAML(typ="safe").load(text)
 
 
 def read_stages(root: Path = Path()) -> Iterator[Stage]:

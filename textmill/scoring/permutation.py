@@ -38,6 +38,9 @@ from textmill.scoring.significance import Floats, Integers, first_lines
 DRAWS_A_PAIR = 100
 """Draws at least for each pair: Holm multiplies by the pairs, and p is 1 / (R + 1) at the least."""
 
+MOST_MODELS = 30
+"""Columns that are tested; of more, the first: pairs, and draws for them, grow as its square."""
+
 ROUNDING = 1e-12
 """Share of the sums below which two of them are equal; they were added up with less error."""
 
@@ -73,7 +76,7 @@ class Comparisons:
 def every_pair(
     doc_L: Integers, nats_LM: Floats, plan: Permutation | None = None
 ) -> Comparisons | None:
-    """Test every two columns of `nats_LM`; None where the text has too few lines.
+    """Test every two of the first `MOST_MODELS` columns; None where the text has too few lines.
 
     `doc_L` is the document of each line and does not fall. Pairs come in the order (0, 1), (0, 2),
     ..., (1, 2), ...; which of the two comes first does not matter to p.
@@ -84,7 +87,7 @@ def every_pair(
     starts = disjoint(doc_L, plan.least_pieces)
     if starts is None:
         return None
-    nats_PM = np.add.reduceat(nats_LM, starts, axis=0)
+    nats_PM = np.add.reduceat(nats_LM[:, :MOST_MODELS], starts, axis=0)
     pairs = list(combinations(range(nats_PM.shape[1]), 2))
     draws = max(plan.draws, DRAWS_A_PAIR * len(pairs))
     signed_RM = _signed_sums(nats_PM, draws, plan.seed)

@@ -64,6 +64,10 @@ class YearSplits:
                 raise ValueError(f"{name}: the year {early[0]} lies before first: {self.first}")
 
 
+SMALLEST_SHARE = 0.0001
+"""Of the corpus; a text of fewer than 5,000 lines would have nothing in a smaller one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareSplits:
     """Shares of the corpus, as fractions; what is left is for training.
@@ -80,8 +84,10 @@ class ShareSplits:
 
     def __post_init__(self) -> None:
         for name, share in (("valid", self.valid), ("test", self.test)):
-            if not 0 < share < 1:
-                raise ValueError(f"{name}: a share lies between 0 and 1, {share} does not")
+            if not SMALLEST_SHARE <= share < 1:
+                raise ValueError(
+                    f"{name}: a share lies between {SMALLEST_SHARE} and 1, {share} does not"
+                )
         if self.valid + self.test >= 1:
             raise ValueError("test: valid and test together leave nothing for training")
 

@@ -89,19 +89,25 @@ def pin_text(text: str, relative_to: Path | None = None) -> dict[str, str | int]
         raise UserError(
             f"there is no text in {text}: {holds}", next_step="name a file or folder with text"
         )
-    path = expanded(text).resolve()
+    path = absolute(text)
     if relative_to is not None and path.is_relative_to(relative_to.resolve()):
         path = path.relative_to(relative_to.resolve())
     _check_name(str(path))
     return {"path": str(path), "digest": found, "files": len(files), "bytes": size}
 
 
+def absolute(text: str) -> Path:
+    """The path with its folders resolved but its own name kept: a link is called by its name."""
+    path = expanded(text)
+    return path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+
+
 def title_of(text: str) -> str:
     """How a pinned text is called: `book.txt`, `essays/`, `notes/*.md`."""
-    path = expanded(text)
+    path = absolute(text)
     if path.exists() or not glob.has_magic(text):
-        return path.resolve().name + ("/" if path.is_dir() else "")
-    base, rest = _base_and_pattern(path.resolve())
+        return path.name + ("/" if path.is_dir() else "")
+    base, rest = _base_and_pattern(path)
     return f"{base.name}/{rest}"
 
 
