@@ -31,6 +31,7 @@ stages:
     cmd: exec python -m pipeline_steps.clean
     deps: [data/raw]
     outs: [data/clean]
+    metrics: [metrics/clean.json]
   vocabulary:
     foreach: ${tokenizers}
     do:
@@ -66,12 +67,14 @@ stages:
       cmd: exec python -m pipeline_steps.evaluate_ngram ${key}
       deps: ["data/shards/${item.tokenizer}", "models/${key}"]
       outs: ["scores/${key}"]
+      metrics: ["metrics/models/${key}.json"]
   evaluate_network:
     foreach: ${networks}
     do:
       cmd: exec python -m pipeline_steps.evaluate_network ${key}
       deps: ["data/shards/${item.tokenizer}", "models/${key}"]
       outs: ["scores/${key}"]
+      metrics: ["metrics/models/${key}.json"]
   mix:
     foreach: ${mixtures}
     do:
@@ -79,6 +82,13 @@ stages:
       params: ["mixtures.${key}"]
       deps: ["scores/${item.first}", "scores/${item.second}"]
       outs: ["scores/${key}"]
+      metrics: ["metrics/models/${key}.json"]
+  compare:
+    cmd: exec python -m pipeline_steps.compare
+    deps: [scores, history]
+    outs: [reports/leaderboard.json]
+    plots:
+      - reports/leaderboard.html: {x: a, y: b}
 """
 PARAMS = {
     "corpus": "tales",
@@ -87,7 +97,10 @@ PARAMS = {
             "title": "Tales",
             "licence": "CC0",
             "sources": ["https://example.org/tales.txt"],
+            "filename": "tales.txt",
             "sha256": "",
+            "splits": {"by": "share", "valid": 0.1, "test": 0.1, "unit": "lines"},
+            "cleaning": "plain",
         }
     },
     "tokenizers": {"word": {"kind": "word", "minimum_frequency": 2}},
@@ -95,7 +108,16 @@ PARAMS = {
         "unigram": {"tokenizer": "word", "method": "additive", "order": 1, "k": 0.1},
         "kn3": {"tokenizer": "word", "method": "kneser_ney", "order": 3},
     },
-    "networks": {"lstm": {"tokenizer": "word", "hidden": 8, "steps": 30, "stops": [1, 2]}},
+    "networks": {
+        "lstm": {
+            "tokenizer": "word",
+            "embedding": 8,
+            "hidden": 8,
+            "steps": 30,
+            "evaluate_every": 10,
+            "warmup": 1,
+        },
+    },
     "mixtures": {"mix": {"first": "lstm", "second": "kn3"}},
 }
 GROUPS = ("ngrams", "networks", "mixtures")
@@ -190,6 +212,7 @@ def _clean(path, raw):
     summary_ = {name: dict.fromkeys(splits, value) for name, value in sizes.items()}
     summary_["sha256"] = {split: hashlib.sha256(split.encode()).hexdigest() for split in splits}
     write_json(path / "data/clean/summary.json", summary_)
+    write_json(path / layout.CLEAN_METRICS, {"bytes": summary_["bytes"]})
     return summary_
 
 
@@ -206,6 +229,7 @@ def _score(path, name, rate, key):
         about |= {"parts": ["lstm", "kn3"], "weight": 0.25}
     found = summary(about, tables, None)
     write_json(path / layout.summary(name), found)
+    write_json(path / layout.model_metrics(name), {"bits_per_byte": found["test"]["bits_per_byte"]})
     for split, table in tables.items():
         write_table(path / f"scores/{name}/{split}.arrow", table)
     return found

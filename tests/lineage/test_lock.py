@@ -122,3 +122,8 @@ def test_a_damaged_file_is_named(repository, monkeypatch):
 def test_before_the_first_run_every_stage_is_behind(repository):
     (repository / "dvc.lock").unlink()
     assert stale(repository) == ["clean", "count@a", "count@b"]
+
+
+def test_a_changed_command_is_behind(repository):
+    edit(repository / "dvc.yaml", "python -m count ${key}", "python -m count ${key} --fast")
+    assert stale(repository) == ["count@a", "count@b"]

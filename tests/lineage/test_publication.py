@@ -49,11 +49,17 @@ def test_identity_needs_nothing_of_the_place(made, tmp_path):
 
 
 def test_parameters_are_the_models_entry_and_its_tokenizers(made):
+    params = made / "params.yaml"
+    params.write_text(params.read_text().replace("steps: 30", "steps: 30, stops: [1, 2]"))
+    write_lock(made)
     found = models(made)
     assert found["lstm"].params == {
         "group": "networks",
         "tokenizer": "word",
+        "embedding": "8",
+        "evaluate_every": "10",
         "hidden": "8",
+        "warmup": "1",
         "steps": "30",
         "stops": "[1, 2]",
         "tokenizer.kind": "word",

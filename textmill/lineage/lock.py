@@ -58,7 +58,7 @@ def read_lock(root: Path = Path()) -> dict[str, LockedStage]:
 
 
 def stale(stages: list[Stage], locked: Mapping[str, LockedStage], root: Path = Path()) -> list[str]:
-    """Names of stages whose last run is not of today's parameters or of its inputs' last run.
+    """Names of stages whose last run is not of today's command, parameters or inputs.
 
     Only records are compared, nothing is hashed: a change of code or of a file by hand is seen by
     `dvc status`, not here.
@@ -72,7 +72,7 @@ def stale(stages: list[Stage], locked: Mapping[str, LockedStage], root: Path = P
 
 
 def _differs(stage: Stage, last: LockedStage, written: Mapping[str, str], root: Path) -> bool:
-    if set(stage.deps) != set(last.deps):
+    if stage.command != last.command or set(stage.deps) != set(last.deps):
         return True
     if _flat(declared_params(stage, root), stage.params) != dict(last.params):
         return True
@@ -92,7 +92,7 @@ def _flat(nested: Mapping[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
 def _stage(name: str, entry: Mapping[str, Any]) -> LockedStage:
     return LockedStage(
         name=name,
-        command=entry["cmd"],
+        command=str(entry["cmd"]),
         params=(entry.get("params") or {}).get(str(layout.PARAMS), {}),
         deps=_files(entry.get("deps")),
         outs=_files(entry.get("outs")),

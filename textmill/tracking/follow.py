@@ -19,7 +19,7 @@ from textmill.base.errors import UserError
 from textmill.lineage.publication import curve
 from textmill.repository import layout
 from textmill.repository.fingerprints import input_fingerprint
-from textmill.repository.stages import read_stages, read_yaml
+from textmill.repository.stages import lookup, read_stages, read_yaml
 from textmill.tracking.processes import is_same, started
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class Follower:
             self.trainings[fingerprint] = Followed("", history, None)
             return
         from textmill.tracking import live, tags  # noqa: PLC0415
-        from textmill.tracking.store import answering, opened, store_uri  # noqa: PLC0415
+        from textmill.tracking.store import opened  # noqa: PLC0415
 
-        with opened(self.root) as store, answering(store_uri(self.root)):
+        with opened(self.root) as store:
             self.store = store
             self.experiment_id = self._experiment()
             marks = {tags.MODEL: model, tags.ORIGIN: tags.RUN}
@@ -99,7 +99,7 @@ class Follower:
         if changed == followed.changed:
             return
         followed.changed = changed
-        with answering(self.store.uri):
+        with answering(self.store.uri, own=self.store.own):
             if live.is_ours(self.store, followed.run_id):
                 metrics.log_curve(self.store, followed.run_id, points)
             else:
@@ -117,7 +117,7 @@ class Follower:
         from textmill.tracking.store import answering  # noqa: PLC0415
 
         if self.store is not None and followed.run_id is not None:
-            with answering(self.store.uri):
+            with answering(self.store.uri, own=self.store.own):
                 if live.is_ours(self.store, followed.run_id):
                     self.store.client.set_terminated(followed.run_id, status)
             followed.run_id = None
@@ -127,8 +127,8 @@ class Follower:
         from textmill.tracking import runs  # noqa: PLC0415
 
         params: Any = read_yaml(self.root / layout.PARAMS)
-        corpus = params["corpus"]
-        note = notes.of_experiment(params["corpora"][corpus].get("title", corpus), corpus)
+        corpus = lookup(params, "corpus")
+        note = notes.of_experiment(lookup(params, f"corpora.{corpus}").get("title", corpus), corpus)
         assert self.store is not None
         return runs.experiment(self.store, runs.experiment_name(corpus), note)
 

@@ -15,7 +15,7 @@ from textmill.base.errors import UserError, nearest
 from textmill.lineage.chain import check_model
 from textmill.lineage.publication import Publication, publication
 from textmill.scoring.significance import Interval, behind, cut
-from textmill.tracking import lines, registry, tags
+from textmill.tracking import lines, registry, runs, tags
 from textmill.tracking.store import Store, opened
 
 
@@ -33,6 +33,7 @@ def promote(model: str, root: Path = Path()) -> Verdict:
     check_model(model, root)
     record = publication(root)
     with opened(root) as store:
+        runs.known_experiment(store, runs.experiment_name(record.corpus))
         name = registry.name_of(record.corpus)
         candidate = _version(store, name, model, record)
         champion = registry.champion(store, record.corpus)

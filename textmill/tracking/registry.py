@@ -11,7 +11,7 @@ from mlflow.entities.model_registry import ModelVersion, RegisteredModel
 from mlflow.exceptions import MlflowException
 
 from textmill.lineage.publication import Publication
-from textmill.tracking import tags
+from textmill.tracking import runs, tags
 from textmill.tracking.models import model_id
 from textmill.tracking.store import Store
 
@@ -53,9 +53,9 @@ def publish(store: Store, publication: Publication, found: Mapping[str, Run]) ->
 def versions(store: Store, name: str) -> dict[str, ModelVersion]:
     """The version of each identity; younger doubles, made by two machines at once, are deleted."""
     found: dict[str, ModelVersion] = {}
-    token = None
+    condition, token = f"name = {runs.quoted(name)}", None
     while True:
-        page = store.client.search_model_versions(f"name = '{name}'", 200, page_token=token)
+        page = store.client.search_model_versions(condition, 200, page_token=token)
         for version in page:
             identity = version.tags.get(tags.IDENTITY)
             if identity is None:

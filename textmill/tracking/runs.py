@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, urlparse
 
-from mlflow.entities import Run, ViewType
+from mlflow.entities import Experiment, Run, ViewType
 
 from textmill.tracking import tags, views
 from textmill.tracking.processes import own_marks
-from textmill.tracking.store import Store, StoreError, shown
+from textmill.tracking.store import REBUILD, Store, StoreError, shown
 
 PAGE = 500
 
@@ -25,7 +25,7 @@ def experiment_name(corpus: str) -> str:
 
 def experiment(store: Store, name: str, note: str) -> str:
     """Id of the experiment, created or, where somebody deleted it, restored."""
-    found = store.client.get_experiment_by_name(name)
+    found = known_experiment(store, name)
     marks = {
         tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING,
         tags.NOTE: note,
@@ -33,13 +33,20 @@ def experiment(store: Store, name: str, note: str) -> str:
     }
     if found is None:
         return _create_experiment(store, name, marks)
-    _refuse_foreign_files(store, found.artifact_location)
     if found.lifecycle_stage != "active":
         store.client.restore_experiment(found.experiment_id)
     for tag, value in marks.items():
         if found.tags.get(tag) != value:
             store.client.set_experiment_tag(found.experiment_id, tag, value)
     return str(found.experiment_id)
+
+
+def known_experiment(store: Store, name: str) -> Experiment | None:
+    """The experiment of that name. Raises StoreError where its files lie in another repository."""
+    found = store.client.get_experiment_by_name(name)
+    if found is not None:
+        _refuse_foreign_files(store, found.artifact_location)
+    return found
 
 
 def _refuse_foreign_files(store: Store, location: str) -> None:
@@ -50,7 +57,7 @@ def _refuse_foreign_files(store: Store, location: str) -> None:
         raise StoreError(
             f"it was made for another place and keeps its files in {location}",
             where=shown(store.uri),
-            next_step="rm -r mlflow.db mlruns; textmill publish   (builds it again)",
+            next_step=REBUILD,
         )
 
 
@@ -79,9 +86,14 @@ def search(store: Store, experiment_id: str, condition: str) -> Iterator[Run]:
             return
 
 
+def quoted(text: str) -> str:
+    """A string of MLflow's filters; it knows no escapes, but either quote."""
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
 def tagged(store: Store, experiment_id: str, tag: str, value: str) -> list[Run]:
     """Runs with this value of a tag, the oldest first."""
-    return oldest_first(search(store, experiment_id, f"tags.`{tag}` = '{value}'"))
+    return oldest_first(search(store, experiment_id, f"tags.`{tag}` = {quoted(value)}"))
 
 
 def oldest_first(found: Iterable[Run]) -> list[Run]:

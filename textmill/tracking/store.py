@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textmill.base.errors import UserError
+from textmill.tracking.databases import make_ready
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
+ADDRESS = "MLFLOW_TRACKING_URI"
 DEFAULTS = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
@@ -32,9 +34,14 @@ DEFAULTS = {
 }
 """Set where the user has not set them."""
 LOCK_SECONDS = 120.0
+SILENT_SECONDS = 3.0
+"""Whoever waits longer for another process is told so."""
 TRIES = 3
 """Another machine may be creating the tables of a shared database."""
 LONGEST_REASON = 300
+REBUILD = "rm -r mlflow.db mlruns; textmill publish   (builds it again)"
+_SERVERS = ("http://", "https://", "databricks")
+_IN_MEMORY = re.compile(r"sqlite(\+\w+)?:(//|///)?(:memory:.*|\?.*|file::memory:.*)?$")
 _CREDENTIALS = re.compile(r"//[^/@]*@")
 _REASONS = (
     (re.compile(r"No module named '(\w+)'"), r"its driver \1 is not installed here"),
@@ -44,6 +51,19 @@ _REASONS = (
     (re.compile(r"Connection (aborted|reset)|RemoteDisconnected", re.I), "it broke off"),
     (re.compile(r"database is locked", re.I), "another process holds the database"),
 )
+
+
+_HELP = (
+    (re.compile(r"database is locked", re.I), "wait for it, then: textmill publish"),
+    (re.compile(r"is full|No space", re.I), "make room there, then: textmill publish"),
+    (
+        re.compile(r"readonly|read-only|unable to open|permission|not permitted", re.I),
+        "give write access there, or: export MLFLOW_TRACKING_URI=sqlite:////another/place/mlflow.db",
+    ),
+)
+"""What helps a database file, by what came back."""
+
+_log = logging.getLogger(__name__)
 
 
 class StoreError(UserError):
@@ -65,10 +85,19 @@ class Store:
 
 
 def store_uri(root: Path = Path()) -> str:
-    """The user's `MLFLOW_TRACKING_URI`, else SQLite in the repository; a file path is absolute."""
-    given = os.environ.get("MLFLOW_TRACKING_URI", "").strip()
+    """The user's `MLFLOW_TRACKING_URI`, else SQLite in the repository; a file path is absolute.
+
+    Raises StoreError for a database in memory.
+    """
+    given = os.environ.get(ADDRESS, "").strip()
     if not given:
         return own_uri(root)
+    if _IN_MEMORY.match(given):
+        raise StoreError(
+            "a database in memory is gone when the command ends",
+            where=f"MLFLOW_TRACKING_URI={given}",
+            next_step="unset MLFLOW_TRACKING_URI, or name a file: sqlite:///mlflow.db",
+        )
     if (path := _sqlite_path(given)) is not None:
         return f"sqlite:///{_repository(root) / path}"
     return given
@@ -86,7 +115,7 @@ def shown(uri: str) -> str:
 
 def artifact_folder(uri: str, root: Path = Path()) -> str | None:
     """Where runs keep small files; None for a server, which decides itself."""
-    if uri.startswith(("http://", "https://", "databricks")):
+    if uri.startswith(_SERVERS):
         return None
     return str(_home(uri, root) / "mlruns")
 
@@ -95,7 +124,7 @@ def artifact_folder(uri: str, root: Path = Path()) -> str | None:
 def opened(root: Path = Path()) -> Iterator[Store]:
     """The store, this process alone in it where it is a database. Raises StoreError."""
     uri = store_uri(root)
-    with answering(uri), _alone(uri, root):
+    with answering(uri, own=uri == own_uri(root)), _alone(uri, root):
         yield open_store(uri, root)
 
 
@@ -108,10 +137,20 @@ def open_store(uri: str, root: Path = Path()) -> Store:
     from mlflow import set_tracking_uri  # noqa: PLC0415
     from mlflow.tracking import MlflowClient  # noqa: PLC0415
 
-    set_tracking_uri(uri)
+    artifacts = artifact_folder(uri, root)
+    if artifacts is not None and "://" in uri and not uri.startswith("file:"):
+        try:
+            make_ready(uri, _sqlite_path(uri), artifacts)
+        except OSError as error:
+            raise _unusable(uri, error) from error
+    given = os.environ.get(ADDRESS)
+    set_tracking_uri(uri)  # it also writes the variable, which is the user's alone
+    if given is None:
+        os.environ.pop(ADDRESS, None)
+    else:
+        os.environ[ADDRESS] = given
     for left in reversed(range(TRIES)):
         try:
-            artifacts = artifact_folder(uri, root)
             return Store(uri, MlflowClient(uri), artifacts, own=uri == own_uri(root))
         except Exception:
             if not left or not uri.startswith(("postgresql", "mysql", "mssql")):
@@ -121,8 +160,11 @@ def open_store(uri: str, root: Path = Path()) -> Store:
 
 
 @contextmanager
-def answering(uri: str) -> Iterator[None]:
-    """What the store refuses, or that it is not there, as one StoreError."""
+def answering(uri: str, *, own: bool = False) -> Iterator[None]:
+    """What the store refuses, or that it is not there, as one StoreError.
+
+    own: it is the repository's own, which can be built again.
+    """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
     from requests import RequestException  # noqa: PLC0415
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -133,9 +175,32 @@ def answering(uri: str) -> Iterator[None]:
         raise StoreError(
             f"MLflow's store: {in_words(str(error))}",
             where=shown(uri),
-            next_step="see to it that it runs and MLFLOW_TRACKING_URI is right, then: "
-            "textmill publish",
+            next_step=_what_helps(uri, str(error), own=own),
         ) from error
+
+
+def _what_helps(uri: str, text: str, *, own: bool) -> str:
+    if _sqlite_path(uri) is not None:
+        for pattern, words in _HELP:
+            if pattern.search(text):
+                return words
+    if own:
+        return REBUILD
+    return "see to it that it runs and MLFLOW_TRACKING_URI is right, then: textmill publish"
+
+
+def _unusable(uri: str, error: OSError) -> StoreError:
+    """A file or folder where the store wants another, or none that may be written."""
+    path = error.filename or _sqlite_path(uri) or ""
+    in_the_way = isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError)
+    return StoreError(
+        error.strerror or str(error),
+        where=str(path),
+        next_step=f"move {path} away, then: textmill publish"
+        if in_the_way
+        else "give write access there, or: "
+        "export MLFLOW_TRACKING_URI=sqlite:////another/place/mlflow.db",
+    )
 
 
 def in_words(text: str) -> str:
@@ -150,12 +215,15 @@ def in_words(text: str) -> str:
 @contextmanager
 def _alone(uri: str, root: Path) -> Iterator[None]:
     """Hold the lock of a database: that of the folder it lies in, which leaves no file behind."""
-    if uri.startswith(("http://", "https://", "databricks")):
+    if uri.startswith(_SERVERS):
         yield
         return
     folder = _home(uri, root)
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise _unusable(uri, error) from error
     try:
         _wait_for(descriptor, uri)
         yield
@@ -164,17 +232,21 @@ def _alone(uri: str, root: Path) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int, uri: str) -> None:
-    deadline = time.monotonic() + LOCK_SECONDS
+    begun, told = time.monotonic(), False
     while True:
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - begun
+            if waited > LOCK_SECONDS:
                 raise StoreError(
                     f"another process has been using it for {LOCK_SECONDS:.0f} s",
                     where=shown(uri),
                     next_step="wait for it, then: textmill publish",
                 ) from None
+            if waited > SILENT_SECONDS and not told:
+                told = True
+                _log.warning("textmill: waiting for another process that uses %s", shown(uri))
             time.sleep(0.1)
 
 

@@ -39,7 +39,7 @@ def leaderboard(server: str, root: Path = Path()) -> str | None:
     """Where the corpus of params.yaml opens as a leaderboard; None before it was published."""
     name = runs.experiment_name(read_yaml(root / layout.PARAMS)["corpus"])
     with opened(root) as store:
-        found = store.client.get_experiment_by_name(name)
+        found = runs.known_experiment(store, name)
     return views.address(server, found.experiment_id) if found else None
 
 

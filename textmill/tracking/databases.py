@@ -1,0 +1,71 @@
+"""A database made ready for MLflow: there, openable, whole; and each of these asked in seconds.
+
+MLflow tries ten times to open what cannot be opened (measured: two minutes for a folder that may
+not be written, five for a PostgreSQL that is down), so one connection with a time limit is tried
+first. And it creates its tables one by one: whoever is killed meanwhile leaves a database that
+MLflow can neither use nor finish. So SQLite is made beside its place and renamed when it is whole.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+CONNECT_SECONDS = 10
+_TIMEOUTS = {
+    "psycopg2": "connect_timeout",
+    "psycopg": "connect_timeout",
+    "pymysql": "connect_timeout",
+    "mysqldb": "connect_timeout",
+    "pg8000": "timeout",
+    "pyodbc": "timeout",
+}
+"""What each driver calls its time limit."""
+
+
+def make_ready(uri: str, path: Path | None, artifacts: str) -> None:
+    """Create SQLite where there is none, and connect once. Raises OSError or SQLAlchemyError.
+
+    path: of SQLite's file; None for another database. artifacts: folder of its default experiment.
+    """
+    if Path(artifacts).exists() and not Path(artifacts).is_dir():
+        raise NotADirectoryError(20, "it is a file, where MLflow keeps a folder", artifacts)
+    if path is not None:
+        if path.is_dir():
+            raise IsADirectoryError(21, "it is a folder, where MLflow keeps a file", str(path))
+        if not path.exists() or not path.stat().st_size:
+            _create(path, artifacts)
+    _connect(uri)
+
+
+def _create(path: Path, artifacts: str) -> None:
+    """MLflow's tables in a file that is whole or absent; what a killed one left is removed."""
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore  # noqa: PLC0415
+
+    part = path.with_name(f".{path.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    try:
+        made = part / path.name
+        store = SqlAlchemyStore(f"sqlite:///{made}", artifacts)  # type: ignore[no-untyped-call]
+        store.engine.dispose()
+        descriptor = os.open(made, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        made.replace(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _connect(uri: str) -> None:
+    """One connection and one question."""
+    from sqlalchemy import create_engine, make_url, text  # noqa: PLC0415
+    from sqlalchemy.pool import NullPool  # noqa: PLC0415
+
+    url = make_url(uri)
+    limit = _TIMEOUTS.get(url.get_driver_name())
+    bounded = {limit: CONNECT_SECONDS} if limit and limit not in url.query else {}
+    question = "select count(*) from sqlite_master" if url.drivername == "sqlite" else "select 1"
+    with create_engine(url, poolclass=NullPool, connect_args=bounded).connect() as connection:
+        connection.execute(text(question))
