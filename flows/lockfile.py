@@ -11,7 +11,6 @@ copy's time of change says when the run was last alive.
 """
 
 import os
-import re
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -32,9 +31,6 @@ LATEST = SIGN_OF_LIFE + LONGEST_END
 """Seconds after its last sign of life in which a killed run's stages may still write."""
 
 EDGE = ("schema: '2.0'", "stages:")
-QUOTED = re.compile(r"[:-] ['\"]")
-LONGEST_VALUE = 20
-"""Lines that one quoted value takes at most."""
 
 
 class Keeper:
@@ -97,7 +93,7 @@ def is_cut(content: bytes) -> bool:
     """Whether this is the beginning of a lock file, whose last piece alone may be incomplete.
 
     In a lock file only two lines begin at the left edge; the markers of a merge do too. The last
-    piece may be a quoted value over several lines, of which the whole ones are dropped too.
+    piece may be a quoted value over several lines, which is ended here.
     """
     *whole, last = content.decode(errors="replace").split("\n")
     edge = [line for line in whole if line and not line.startswith(" ")]
@@ -105,10 +101,8 @@ def is_cut(content: bytes) -> bool:
         return False
     if not last.startswith(" ") and not any(line.startswith(last) for line in EDGE):
         return False
-    for left in range(len(whole), max(-1, len(whole) - LONGEST_VALUE), -1):
-        if left < len(whole) and not QUOTED.search(whole[left]):
-            continue
+    for end in ("", '"', "'"):
         with suppress(YAMLError):
-            YAML(typ="safe").load("\n".join(whole[:left]))
+            YAML(typ="safe").load("\n".join([*whole, end]))
             return True
     return False

@@ -7,6 +7,7 @@ import pytest
 
 from flows.lockfile import COPY, LATEST, Keeper, is_cut
 from textmill.base.errors import UserError
+from textmill.lineage import lock
 
 ENTRY = """\
   {name}:
@@ -25,6 +26,11 @@ WHOLE = "schema: '2.0'\nstages:\n" + ENTRY.format(name="clean")
 LATER = WHOLE + ENTRY.format(name="mix")
 TORN = LATER[: LATER.rindex("md5: 0123") + 2]
 MERGE = WHOLE + "<<<<<<< HEAD\n" + ENTRY.format(name="a") + "=======\n>>>>>>> theirs\n"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(lock, "PAUSE", 0.0)
 
 
 @pytest.fixture
