@@ -35,8 +35,10 @@ long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alon
 	textmill follow --until $$$$ & dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 	@textmill leaderboard
 
+flow: export OWN_TARGETS := $(value TARGETS)
+flow: export OWN_CORES := $(value CORES)
 flow: .venv/run.stamp ## Run the pipeline as a Prefect flow: TARGETS="stage ..." CORES=n FORCE=1
-	python -m flows.reproduce $(TARGETS) $(if $(CORES),--cores $(CORES)) $(if $(FORCE),--force)
+	set -f; python -m flows.command $$OWN_TARGETS $(if $(value CORES),--cores="$$OWN_CORES") $(if $(FORCE),--force)
 
 serve: .venv/run.stamp ## Prefect's server, schedule and worker on this machine, until Ctrl-C
 	python -m flows.serve

@@ -59,10 +59,15 @@ def hold(path: Path, name: str, patience: float = LONGEST_END) -> Iterator[int]:
 
 
 def check_free(path: Path) -> None:
-    """UserError naming the holder where a living process holds the lock; takes nothing."""
+    """UserError naming the holder where a living process holds the lock; takes nothing.
+
+    OSError where the lock could not be written.
+    """
     holder = read_holder(path)
     if holder is not None and holder.process.lives():
         raise _refusal(holder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
 
 
 def read_holder(path: Path) -> Holder | None:

@@ -1,34 +1,48 @@
-"""The command line of the flow: `python -m flows.reproduce [STAGE ...]`."""
+"""The command line of the flow: `python -m flows.command [STAGE ...]`."""
 
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from prefect.events.worker import EventsWorker
-from prefect.logging.handlers import APILogHandler
-from prefect.settings import PREFECT_API_URL, temporary_settings
-
-from flows import checkout, serving
-from flows.server import answers, free_port, server
+from flows import checkout, request
 from textmill.base.errors import UserError, as_user_error
-from textmill.repository import layout
-
-LOG = layout.PRIVATE / "prefect" / "server.log"
 
 
-def main(reproduce: Any) -> int:
-    """Run the flow; 0 where every stage ended well, 1 where one did not, 2 for wrong use."""
+def main() -> int:
+    """Run the flow; 0 where every stage ended well, 1 where one did not, 2 for wrong use.
+
+    Prefect is imported once the arguments are known to be sound.
+    """
     given = _parser().parse_args()
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background has SIGINT switched off
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt)
     try:
+        return _run(given)
+    except KeyboardInterrupt:
+        return 128 + (received[0] if received else signal.SIGINT)
+
+
+def _run(given: argparse.Namespace) -> int:
+    code = 2
+    try:
+        request.check(Path(), given.targets, given.cores, given.timeout_minutes)
         checkout.check_free(checkout.LOCK)
-        with _api(), _sent():
-            state = reproduce(
+        from flows import api  # noqa: PLC0415 - slow
+        from flows.reproduce import reproduce  # noqa: PLC0415 - slow
+
+        api.check_named()
+        code = 1
+        with api.api(), api.sent():
+            state: Any = reproduce(
                 targets=given.targets or None,
                 force=given.force,
                 cores=given.cores,
@@ -37,37 +51,9 @@ def main(reproduce: Any) -> int:
             )
     except (UserError, OSError) as error:
         _say(f"{as_user_error(error)}")
-        return 1
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return code
     _say(f"{state.name}: {state.message}")
     return 0 if state.is_completed() else 1
-
-
-@contextmanager
-def _api() -> Iterator[None]:
-    """Prefect's API: the one that is set, that of `make serve`, or a server of this run's own."""
-    if PREFECT_API_URL.value():
-        yield
-        return
-    served = serving.read(Path())
-    if served is not None and served.lives() and answers(served.api):
-        with temporary_settings({PREFECT_API_URL: served.api}):
-            yield
-        return
-    _say("starting Prefect's server for this run")
-    with server(Path(), LOG, port=free_port(0)) as api, temporary_settings({PREFECT_API_URL: api}):
-        yield
-
-
-@contextmanager
-def _sent() -> Iterator[None]:
-    """Send the logs and events that still wait here, before the server ends."""
-    try:
-        yield
-    finally:
-        APILogHandler().flush()
-        EventsWorker.drain_all(timeout=5.0)
 
 
 def _say(text: str) -> None:
@@ -76,12 +62,16 @@ def _say(text: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m flows.reproduce",
+        prog="python -m flows.command",
         description="Run the stages of dvc.yaml as a Prefect flow, side by side.",
-        epilog="Example: python -m flows.reproduce evaluate_ngram --cores 2",
+        epilog="Example: python -m flows.command evaluate_ngram --cores 2",
     )
     parser.add_argument("targets", nargs="*", metavar="STAGE", help="default: every stage")
     parser.add_argument("--force", action="store_true", help="run even where nothing changed")
     parser.add_argument("--cores", type=int, help="default: those of the machine")
     parser.add_argument("--timeout-minutes", type=float, help="end after so long; default: never")
     return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

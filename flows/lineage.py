@@ -10,11 +10,15 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from flows import artifacts
 from flows.processes import Supervised, supervised
 from flows.stages import environment
+
+PATIENCE = 180.0
+"""Seconds in which MLflow must have taken the runs."""
 
 Log = logging.Logger | logging.LoggerAdapter[Any]
 
@@ -31,17 +35,33 @@ def following(root: Path) -> AbstractContextManager[Supervised]:
 
 def publish(root: Path, log: Log) -> None:
     """Send MLflow what it lacks, and show links to its runs in Prefect."""
-    done = subprocess.run(
-        [sys.executable, "-m", "textmill.cli", "publish", "--json"],
-        cwd=root,
-        env=environment(),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        log.warning("MLflow does not have this run yet: %s", done.stderr.strip())
+    code, answer, problems = _publish(root)
+    if code:
+        log.warning("MLflow does not have this run yet: %s", problems)
         return
-    said = json.loads(done.stdout)
+    said = json.loads(answer)
     log.info("MLflow %s: %d models, %d new", said["uri"], len(said["models"]), said["written"])
     artifacts.mlflow_runs(said["models"])
+
+
+def _publish(root: Path) -> tuple[int, str, str]:
+    """Exit code, output and problems of `textmill publish`, which ends with the flow."""
+    with (
+        TemporaryFile("w+", encoding="utf-8") as output,
+        TemporaryFile("w+", encoding="utf-8") as problems,
+        supervised(
+            [sys.executable, "-m", "textmill.cli", "publish", "--json"],
+            first="service",
+            root=root,
+            environment=environment(),
+            output=output,
+            problems=problems,
+        ) as run,
+    ):
+        try:
+            code = run.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            return 1, "", f"it took longer than {PATIENCE:g} s; type: textmill publish"
+        for file in (output, problems):
+            file.seek(0)
+        return code, output.read(), problems.read().strip()

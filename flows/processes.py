@@ -67,17 +67,21 @@ def descendants(pid: int) -> list[Identity]:
 
 
 class Supervised:
-    """A command under a supervisor; `stop` and the death of this process both end it."""
+    """A command under a supervisor; `stop` and the death of this process both end it.
+
+    problems: where its standard error goes; default: where `output` goes.
+    """
 
     def __init__(
         self,
         command: Sequence[str],
         *,
-        first: Literal["step", "command"],
+        first: Literal["step", "command", "service"],
         root: Path,
         environment: Mapping[str, str],
         keep: Sequence[int] = (),
         output: int | IO[Any] | None = None,
+        problems: int | IO[Any] | None = None,
     ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", supervisor.__file__, first, *command],
@@ -85,7 +89,7 @@ class Supervised:
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
+            stderr=subprocess.STDOUT if problems is None and output is not None else problems,
             text=True,
             errors="replace",
             start_new_session=True,

@@ -1,6 +1,6 @@
 """The pipeline as a Prefect flow: one task for each DVC stage, side by side where they can be.
 
-`python -m flows.reproduce` (`make flow`), or the deployment in prefect.yaml. DVC alone decides
+`python -m flows.command` (`make flow`), or the deployment in prefect.yaml. DVC alone decides
 what is up to date, so no task caches or keeps a result. A stage that fails takes those that need
 it with it and nothing else. However the flow ends, nothing that it started lives on.
 """
@@ -20,17 +20,19 @@ from prefect.futures import PrefectFuture
 from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed
 
-from flows import artifacts, checkout, lineage
+from flows import artifacts, checkout, lineage, logs, request
 from flows.cores import read_cores
 from flows.graph import Graph, read_graph
 from flows.lockfile import SIGN_OF_LIFE, Keeper
 from flows.schedule import Schedule
-from flows.stages import StageFailed, Stages, StageStopped
-from textmill.base.errors import UserError
+from flows.stages import StageFailed, Stages, StageStopped, cause_of
+from textmill.base.errors import UserError, as_user_error
 from textmill.repository import layout
 
 RETRIES = {"download": (2.0, 10.0)}
 """Stages that may fail by chance, and the seconds before each new try."""
+
+logs.drop_empty_tracebacks()
 
 Future = PrefectFuture[Any]
 
@@ -82,7 +84,7 @@ def reproduce(
     """
     root = Path()
     try:
-        _check(cores, timeout_minutes)
+        request.check(root, targets, cores, timeout_minutes)
         with checkout.hold(root / checkout.LOCK, f"flow run {flow_run.name}") as lock:
             keeper = Keeper(root)
             if keeper.mend():
@@ -92,8 +94,8 @@ def reproduce(
             schedule = Schedule(graph, read_cores(root), cores or os.cpu_count() or 1)
             stages = Stages(root, force=force, keep=[lock])
             return _reproduce(root, Walk(graph, schedule, stages, keeper), timeout_minutes)
-    except UserError as error:
-        return Failed(message=str(error))
+    except (UserError, OSError) as error:
+        return Failed(message=str(as_user_error(error)))
 
 
 def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
@@ -104,12 +106,6 @@ def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
         artifacts.leaderboard(root)
         lineage.publish(root, get_run_logger())
     return verdict
-
-
-def _check(cores: int | None, minutes: float | None) -> None:
-    for name, value in (("cores", cores), ("timeout_minutes", minutes)):
-        if value is not None and value <= 0:
-            raise UserError(f"{name} must be greater than 0 (it is {value})")
 
 
 class Walk:
@@ -145,7 +141,11 @@ class Walk:
         summary = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
         if not self._schedule.failed:
             return Completed(message=f"{len(self._names)} stages: {summary}")
-        return Failed(message=f"failed: {', '.join(self._schedule.failed)} ({summary})")
+        causes = [
+            f"{name} failed: {cause_of(self._futures[name].state.message or '')}"
+            for name in self._schedule.failed
+        ]
+        return Failed(message=f"{'; '.join(causes)} ({len(self._names)} stages: {summary})")
 
     def _submit(self, stage: str) -> None:
         delays = RETRIES.get(stage, ())
@@ -193,4 +193,4 @@ class Walk:
 if __name__ == "__main__":
     from flows.command import main
 
-    sys.exit(main(reproduce))
+    sys.exit(main())

@@ -3,10 +3,10 @@
 import socket
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from http.client import HTTPException
 from pathlib import Path
 
 from flows.processes import Supervised, supervised
@@ -29,7 +29,7 @@ def server(root: Path, log: Path, *, port: int | None = None) -> Iterator[str]:
         log.open("a") as output,
         supervised(
             [*command, "--host", HOST, "--port", str(port)],
-            first="command",
+            first="service",
             root=root,
             environment=environment(),
             output=output,
@@ -58,7 +58,7 @@ def answers(api: str, patience: float = 2.0) -> bool:
     try:
         with urllib.request.urlopen(f"{api}/health", timeout=patience) as answer:  # noqa: S310
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+    except (OSError, ValueError, HTTPException):
         return False
 
 

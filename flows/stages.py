@@ -151,6 +151,16 @@ class Stages:
                 run.stop()
 
 
+def cause_of(message: str) -> str:
+    """What a stage's message says in one line: the step's last words, or DVC's where it said none.
+
+    Lines that go on from another one, and that the stage failed, are not the cause.
+    """
+    lines = [line for line in message.splitlines() if line and not line.startswith(" ")]
+    words = [line for line in lines if not line.startswith("ERROR: failed to reproduce")]
+    return (words or lines or ["it did not say why"])[-1].removeprefix("textmill: ")
+
+
 def environment() -> dict[str, str]:
     """The environment of a stage: this interpreter's programs first, output without delay."""
     programs = str(Path(sys.executable).parent)

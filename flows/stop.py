@@ -17,6 +17,7 @@ from flows import serving
 from flows.checkout import LOCK, read_holder
 from flows.processes import Identity, descendants
 from flows.supervisor import LONGEST_END
+from textmill.base.errors import UserError, as_user_error
 
 ENGINE = "prefect.engine"
 """In the command of a flow run that a worker started."""
@@ -24,7 +25,14 @@ ENGINE = "prefect.engine"
 
 def main() -> int:
     """End all of it; 0 where nothing is left, 1 where something could not be ended."""
-    root = Path()
+    try:
+        return _stop(Path())
+    except (UserError, OSError) as error:
+        _say(str(as_user_error(error)))
+        return 1
+
+
+def _stop(root: Path) -> int:
     record = serving.read(root)
     recorded = record.processes if record is not None else ()
     holder = read_holder(root / LOCK)
@@ -38,7 +46,8 @@ def main() -> int:
         return 1
     else:
         _say(f"ended {found[0].pid} and what it started")
-    serving.forget(root)
+    if record is not None:
+        serving.forget(root)
     return 0
 
 

@@ -1,13 +1,14 @@
 """Starts a command in a session of its own and ends all of it when the pipe on stdin closes.
 
-Usage: python -I -S supervisor.py {step|command} COMMAND ...
+Usage: python -I -S supervisor.py {step|command|service} COMMAND ...
 
 Whoever starts this holds the other end of the pipe, so the command ends with its owner, even when
 the owner is killed by SIGKILL and can do nothing more. An end is an interrupt, after a grace time
 a termination, then a kill of every process that descends from the command, in whatever session.
 `step`: whatever runs below the command is interrupted first, and the command, DVC, then ends by
 itself: it rewrites dvc.lock in place, so it is not to be interrupted while it need not be.
-`command`: the command alone is interrupted and sees to its own children (a server, a worker).
+`command`: the command alone is interrupted and sees to its own children (a worker, say).
+`service`: likewise, but with little grace: nothing is lost with it, and it may still be starting.
 
 Only the standard library is imported: this starts in hundredths of a second. On Linux the command
 also dies with this process, and orphans below it become this process's children, so that none is
@@ -73,9 +74,10 @@ class Supervised:
             self._signal(signal.SIGINT, 6.0, lambda: {self.pid})
             self._signal(signal.SIGTERM, 5.0, self.living)
         else:
-            self._signal(signal.SIGINT, 30.0, lambda: {self.pid})
+            patience = 4.0 if first == "service" else 30.0
+            self._signal(signal.SIGINT, patience, lambda: {self.pid})
             # What is left of the command's children ends its own in turn.
-            self._signal(signal.SIGTERM, 10.0, lambda: self.living(depth=1))
+            self._signal(signal.SIGTERM, patience / 3, lambda: self.living(depth=1))
         self._signal(signal.SIGKILL, 10.0, self.living)
 
     def _signal(self, number: int, grace: float, chosen: Callable[[], set[int]]) -> None:

@@ -12,7 +12,7 @@ import psutil
 
 from flows.processes import identify
 
-FLOW = [sys.executable, "-m", "flows.reproduce"]
+FLOW = [sys.executable, "-m", "flows.command"]
 
 
 class Prefect:
@@ -101,14 +101,11 @@ def step_runs(repository, name):
 class Serve:
     """`python -m flows.serve` in a repository."""
 
-    def __init__(self, repository):
+    def __init__(self, repository, launch):
         self.log = repository.path.parent / f"serve-{time.monotonic()}.log"
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "flows.serve"],
-                cwd=repository.path, stdout=log, stderr=log,
-                env=environment(repository) | {"PREFECT_WORKER_QUERY_SECONDS": "1"},
-            )  # fmt: skip
+            names = environment(repository) | {"PREFECT_WORKER_QUERY_SECONDS": "1"}
+            self.process = launch([sys.executable, "-m", "flows.serve"], names, log)
         eventually(self.is_ready, 90.0)
         found = re.search(r"ready after (\d+) s; Prefect is at (\S+)\n", self.log.read_text())
         self.seconds, self.prefect = int(found[1]), Prefect(f"{found[2]}/api")

@@ -42,11 +42,25 @@ def helper(tmp_path):
     return path
 
 
-def start(helper, mode, first="step", **options):
-    return Supervised(
-        [sys.executable, str(helper), mode, str(helper.parent)],
-        first=first, root=helper.parent, environment=os.environ, **options,
-    )  # fmt: skip
+@pytest.fixture
+def start(helper):
+    """Start the helper under a supervisor; both have ended when the test has, however it ends."""
+    started = []
+
+    def run(mode, first="step"):
+        started.append(
+            Supervised(
+                [sys.executable, str(helper), mode, str(helper.parent)],
+                first=first, root=helper.parent, environment=os.environ,
+            )
+        )  # fmt: skip
+        return started[-1]
+
+    yield run
+    for one in started:
+        if one.running():
+            os.kill(one.pid, signal.SIGKILL)
+        one.wait()
 
 
 def pid_in(path, seconds=10.0):
@@ -88,8 +102,8 @@ def test_a_command_that_is_not_there_is_told(tmp_path):
         assert run.wait(10) == 127
 
 
-def test_a_closed_pipe_interrupts_first(helper):
-    run = start(helper, "polite")
+def test_a_closed_pipe_interrupts_first(helper, start):
+    run = start("polite")
     pid = pid_in(helper.parent / "started")
     run.stop()
     assert run.wait(10) == 7
@@ -97,14 +111,25 @@ def test_a_closed_pipe_interrupts_first(helper):
     assert gone(pid)
 
 
-def test_a_deaf_command_is_killed_after_its_grace(helper, monkeypatch):
+def test_a_service_has_little_grace(helper, start):
+    """A server that is still starting hears no interrupt."""
+    run = start("deaf", "service")
+    pid = pid_in(helper.parent / "started")
+    before = time.monotonic()
+    run.stop()
+    run.wait(20)
+    assert time.monotonic() - before < 10.0
+    assert gone(pid)
+
+
+def test_a_deaf_command_is_killed_after_its_grace(helper, start, monkeypatch):
     """The graces are shortened in the supervisor's own file, copied beside the helper."""
     text = Path(supervisor.__file__).read_text()
     short = helper.parent / "supervisor.py"
     short.write_text(re.sub(r"SIG(INT|TERM), [\d.]+", r"SIG\1, 0.4", text))
     assert short.read_text() != text
     monkeypatch.setattr(supervisor, "__file__", str(short))
-    run = start(helper, "deaf")
+    run = start("deaf")
     pid = pid_in(helper.parent / "started")
     before = time.monotonic()
     run.stop()
@@ -114,9 +139,9 @@ def test_a_deaf_command_is_killed_after_its_grace(helper, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and subreapers")
-@pytest.mark.parametrize("first", ["step", "command"])
-def test_children_in_other_sessions_end_too_when_the_command_ends(helper, first):
-    run = start(helper, "family", first)
+@pytest.mark.parametrize("first", ["step", "command", "service"])
+def test_children_in_other_sessions_end_too_when_the_command_ends(helper, start, first):
+    run = start("family", first)
     pids = [
         pid_in(helper.parent / name) for name in ("started", "child/started", "escaped/started")
     ]
@@ -137,16 +162,18 @@ def test_it_ends_when_its_owner_is_killed(helper, root):
         ],
         cwd=root,
     )  # fmt: skip
-    pid = pid_in(helper.parent / "started")
-    owner.kill()
-    owner.wait()
+    try:
+        pid = pid_in(helper.parent / "started")
+    finally:
+        owner.kill()
+        owner.wait()
     assert gone(pid)
     assert (helper.parent / "left").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
-def test_the_command_dies_with_its_supervisor(helper):
-    run = start(helper, "polite")
+def test_the_command_dies_with_its_supervisor(helper, start):
+    run = start("polite")
     pid = pid_in(helper.parent / "started")
     assert children(run.pid) == [pid]
     os.kill(run.pid, signal.SIGKILL)

@@ -1,11 +1,15 @@
 """The tasks, without a server: how a stage's end becomes a state, and what Prefect is shown."""
 
+import logging
+import os
+import time
+
 import pytest
 from prefect.logging import disable_run_logger
 
-from flows import artifacts
+from flows import artifacts, lineage
 from flows.reproduce import RETRIES, run_stage, set_aside
-from flows.stages import Ending, StageFailed, StageStopped
+from flows.stages import Ending, StageFailed, StageStopped, cause_of
 
 
 class Pretend:
@@ -56,6 +60,52 @@ def test_only_the_download_is_tried_again(attempt):
         with pytest.raises(StageFailed):
             attempt("download", StageFailed("no network"), tries)
     assert attempt("download", StageFailed("no network"), last).type.value == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        (
+            "textmill: params.yaml: k: no\n  -> rename it\nERROR: failed to reproduce 'x'",
+            "params.yaml: k: no",
+        ),
+        ("textmill: one\ntextmill: two\n", "two"),
+        (
+            "ERROR: failed to reproduce 'x': missing data",
+            "ERROR: failed to reproduce 'x': missing data",
+        ),
+        ("dvc repro ended with exit code 9", "dvc repro ended with exit code 9"),
+        ("", "it did not say why"),
+    ],
+)
+def test_a_cause_is_one_line(message, cause):
+    assert cause_of(message) == cause
+
+
+def test_a_failure_without_an_exception_has_no_traceback_in_the_log(caplog, monkeypatch):
+    """Prefect asks for the traceback of the exception that is being handled; there may be none."""
+    log = logging.getLogger("prefect.task_runs")
+    monkeypatch.setattr(log, "handlers", [caplog.handler])
+    log.error("failed with a state", exc_info=True)
+    try:
+        raise StageFailed("a bug")
+    except StageFailed:
+        log.error("failed with a bug", exc_info=True)
+    assert "NoneType" not in caplog.text
+    assert "StageFailed: a bug" in caplog.text
+
+
+def test_mlflow_that_hangs_is_a_warning_and_is_ended(monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(lineage, "PATIENCE", 0.5)
+    monkeypatch.setattr(lineage, "environment", lambda: {**os.environ, "PYTHONPATH": str(tmp_path)})
+    (tmp_path / "textmill").mkdir()
+    (tmp_path / "textmill/__init__.py").touch()
+    (tmp_path / "textmill/cli.py").write_text("import time; time.sleep(60)")
+    before = time.monotonic()
+    with caplog.at_level(logging.WARNING):
+        lineage.publish(tmp_path, logging.getLogger("test"))
+    assert time.monotonic() - before < 15.0
+    assert "longer than 0.5 s; type: textmill publish" in caplog.text
 
 
 def test_progress_is_made_once_and_updated_seldom(monkeypatch):
