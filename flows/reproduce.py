@@ -25,7 +25,7 @@ from flows.cores import read_cores
 from flows.graph import Graph, read_graph
 from flows.lockfile import SIGN_OF_LIFE, Keeper
 from flows.schedule import Schedule
-from flows.stages import StageFailed, Stages, StageStopped, cause_of
+from flows.stages import Ending, StageFailed, Stages, StageStopped, cause_of, unchanged
 from textmill.base.errors import UserError, as_user_error
 from textmill.repository import layout
 
@@ -38,8 +38,13 @@ Future = PrefectFuture[Any]
 
 
 @task(task_run_name="{stage}", cache_policy=NO_CACHE, persist_result=False)
-def run_stage(stage: str, stages: Stages) -> State:
-    """Run a stage of DVC; the state's name says what DVC did."""
+def run_stage(stage: str, stages: Stages, is_unchanged: bool = False) -> State:
+    """Run a stage of DVC; the state's name says what DVC did.
+
+    is_unchanged: DVC said so of all stages at once, and nothing that this one needs has run since.
+    """
+    if is_unchanged:
+        return Completed(name=Ending.SKIPPED, message=f"{stage}: nothing has changed")
     log = get_run_logger()
     progress = artifacts.Progress(stage)
 
@@ -93,9 +98,17 @@ def reproduce(
             graph = graph if targets is None else graph.select(targets)
             schedule = Schedule(graph, read_cores(root), cores or os.cpu_count() or 1)
             stages = Stages(root, force=force, keep=[lock])
-            return _reproduce(root, Walk(graph, schedule, stages, keeper), timeout_minutes)
+            known = frozenset() if force else _unchanged(root)
+            return _reproduce(root, Walk(graph, schedule, stages, keeper, known), timeout_minutes)
     except (UserError, OSError) as error:
         return Failed(message=str(as_user_error(error)))
+
+
+def _unchanged(root: Path) -> frozenset[str]:
+    found = unchanged(root)
+    if found is None:
+        get_run_logger().info("DVC cannot say yet what has changed: it is asked stage by stage")
+    return found or frozenset()
 
 
 def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
@@ -111,7 +124,15 @@ def _reproduce(root: Path, walk: "Walk", minutes: float | None) -> State:
 class Walk:
     """Takes the stages of a schedule through Prefect."""
 
-    def __init__(self, graph: Graph, schedule: Schedule, stages: Stages, keeper: Keeper) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        schedule: Schedule,
+        stages: Stages,
+        keeper: Keeper,
+        known: frozenset[str],
+    ) -> None:
+        self._known = known
         self._graph = graph
         self._schedule = schedule
         self._stages = stages
@@ -151,10 +172,18 @@ class Walk:
         delays = RETRIES.get(stage, ())
         runner = run_stage.with_options(retries=len(delays), retry_delay_seconds=list(delays))
         future: Future = runner.submit(
-            stage, self._stages, wait_for=self._needed(stage), return_state=False
+            stage,
+            self._stages,
+            self._is_unchanged(stage),
+            wait_for=self._needed(stage),
+            return_state=False,
         )
         future.add_done_callback(lambda _: self._ended.put(stage))
         self._futures[stage] = future
+
+    def _is_unchanged(self, stage: str) -> bool:
+        above = {self._names.get(name) for name in self._graph.upstream[stage]}
+        return stage in self._known and above <= {Ending.SKIPPED}
 
     def _take_end(self, deadline: float | None) -> None:
         """Wait for the next end of a stage and take note of it."""

@@ -4,6 +4,7 @@
 line of its own, which decides how the end is named. Nothing here knows Prefect.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from flows.processes import Supervised, supervised
 from flows.waiting import PATIENCE, LockWatch
+from textmill.repository.stages import read_stages
 
 RETRY = 2.0
 BUSY = "is busy, it is being blocked by"
@@ -149,6 +151,27 @@ class Stages:
             self._running.add(run)
             if self._stopped.is_set():
                 run.stop()
+
+
+def unchanged(root: Path) -> frozenset[str] | None:
+    """Stages that DVC calls up to date, by one question about all; None where it cannot say.
+
+    A question a stage takes a second or two each. The answer holds for a stage only as long as
+    nothing that it needs is run.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json"],
+        cwd=root,
+        env=environment(),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    try:
+        changed = json.loads(done.stdout)
+    except ValueError:
+        return None
+    return frozenset(stage.name for stage in read_stages(root)) - changed.keys()
 
 
 def cause_of(message: str) -> str:

@@ -127,3 +127,21 @@ def test_a_stop_ends_what_runs_and_lets_nothing_start(repository):
         running.run("quick", lambda _: None)
     left = json.loads((repository / ".dvc/tmp/rwlock").read_text())
     assert not any(left.values())
+
+
+def test_one_question_tells_what_is_unchanged(repository):
+    (repository / "params.yaml").write_text("{}\n")
+    dvc = [sys.executable, "-m", "dvc"]
+    (repository / "dvc.yaml").write_text(
+        "stages:\n"
+        "  first: {cmd: echo 1 > a, outs: [a]}\n"
+        "  second: {cmd: cp a b, deps: [a], outs: [b]}\n"
+        "  third: {cmd: cp b c, deps: [b], outs: [c]}\n"
+    )
+    assert stages.unchanged(repository) == set()
+    subprocess.run([*dvc, "repro", "-q"], cwd=repository, check=True)
+    assert stages.unchanged(repository) == {"first", "second", "third"}
+    (repository / "b").unlink()
+    assert stages.unchanged(repository) == {"first"}
+    (repository / "dvc.yaml").write_text("stages: [")
+    assert stages.unchanged(repository) is None
