@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import shutil
 
+import numpy as np
 import pytest
 
 from tests.lineage.made import PARAMS, change_board, make_repository, write_lock
 from textmill.base.errors import UserError
+from textmill.lineage import lines
 from textmill.lineage.publication import publication
 
 
@@ -133,3 +136,67 @@ def test_what_is_not_there_is_said(made):
     (made / "reports/leaderboard.json").unlink()
     with pytest.raises(UserError, match="nothing to publish"):
         publication(made)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"step,tokens\n1,two\n", b"step,tokens\n1\n", b"tokens\n3\n", b"\xff\xfe", b"step,a\n1,2,3\n"],
+)
+def test_a_damaged_history_is_named(made, content):
+    (made / "history/lstm.csv").write_bytes(content)
+    with pytest.raises(UserError, match="it is not a learning history") as refused:
+        publication(made)
+    assert refused.value.where.endswith("history/lstm.csv")
+    assert "dvc checkout" in refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("reports/leaderboard.json", b"\xff\x00"),
+        ("scores/kn3/summary.json", b"{}"),
+        ("scores/kn3/summary.json", b"\xff"),
+        ("data/clean/summary.json", b'{"sha256": 1, "documents": 1, "lines": 1, "bytes": 1}'),
+        ("data/raw/source.json", b"\xff"),
+        ("scores/kn3/test.arrow", b"ARROW1"),
+    ],
+)
+def test_a_damaged_file_is_named(made, file, content):
+    (made / file).write_bytes(content)
+    with pytest.raises(UserError) as refused:
+        publication(made)
+    assert file in str(refused.value)
+    assert refused.value.next_step
+
+
+def test_numbers_that_are_texts_are_named(made):
+    path = made / "scores/kn3/summary.json"
+    found = json.loads(path.read_text())
+    found["valid"]["perplexity"] = "seven"
+    path.write_text(json.dumps(found))
+    with pytest.raises(UserError, match="its numbers are not those of a model"):
+        publication(made)
+
+
+def test_lines_of_another_model_are_refused(made):
+    """They would make the worst model champion."""
+    shutil.copy(made / "scores/mix/test.arrow", made / "scores/unigram/test.arrow")
+    with pytest.raises(UserError, match=r"its lines need 1\.69") as refused:
+        publication(made)
+    assert refused.value.where.endswith("scores/unigram/test.arrow")
+    assert "scores/unigram" in refused.value.next_step
+
+
+def test_lines_are_those_that_the_number_is_of(made):
+    summary = json.loads((made / "scores/kn3/summary.json").read_text())
+    told = summary["test"]["bits_per_byte"]
+    table = lines.of_model("kn3", summary, made)
+    assert table["nats"].to_numpy().sum() == pytest.approx(
+        told * table["bytes"].to_numpy().sum() * np.log(2), rel=1e-12
+    )
+    assert lines.why_not(table, told * (1 + 1e-10)) is None
+    assert lines.why_not(table, told * (1 + 1e-8)) is not None
+    assert lines.why_not(table, None) is None
+    assert "no nats" in lines.why_not(table.drop_columns(["nats"]), told)
+    assert lines.digest(table) == models(made)["kn3"].lines
+    assert lines.digest(table) != lines.digest(table.slice(1))

@@ -91,3 +91,18 @@ def test_an_unknown_or_unmade_model_is_refused(made):
     (made / "dvc.lock").unlink()
     with pytest.raises(UserError, match="kn3 has not been made yet"):
         trace("kn3", made)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seconds": "many"}, {"seconds": True}, {"peak_memory_bytes": []}, {"versions": "torch"},
+     {"commit": 7}],
+)  # fmt: skip
+def test_facts_that_are_none_are_named(made, change):
+    add_facts(made)
+    for path in (made / ".textmill/facts").iterdir():
+        path.write_text(json.dumps({**FACTS, **change}))
+    with pytest.raises(UserError, match=next(iter(change))) as refused:
+        trace("kn3", made)
+    assert ".textmill/facts/" in refused.value.where
+    assert refused.value.next_step.startswith("rm ")

@@ -5,8 +5,10 @@ import json
 
 import pytest
 
-from tests.lineage.made import write_lock
+from tests.lineage.made import change_board, write_lock
 from textmill.base.errors import UserError
+from textmill.lineage.publication import publication
+from textmill.lineage.trace import trace
 from textmill.lineage.verify import in_words, verify
 
 LINKS = {
@@ -19,6 +21,12 @@ LINKS = {
     "models/lstm/model.json": "models/lstm",
     "scores/kn3/test.arrow": "scores/kn3",
     "scores/mix/summary.json": "scores/mix",
+    "metrics/clean.json": "metrics/clean.json",
+    "metrics/models/kn3.json": "metrics/models/kn3.json",
+    "metrics/models/mix.json": "metrics/models/mix.json",
+    "history/lstm.csv": "history/lstm.csv",
+    "reports/leaderboard.json": "reports/leaderboard.json",
+    "reports/leaderboard.html": "reports/leaderboard.html",
 }
 
 
@@ -33,9 +41,11 @@ def test_what_was_not_touched_holds(made):
     assert broken is None
     # raw, clean, vocabulary, shards, 3 models and 4 scores, what each of them read (18), the raw
     # file, the record and the pin
-    assert links == 11 + 18 + 3
-    # the same without the other models: raw, clean, vocabulary, shards, kn3 and its scores
-    assert verify("kn3", made) == (6 + 8 + 3, None)
+    # besides: metrics of the text and 4 models, a history, 2 reports, 4 models' ranked numbers
+    assert links == 11 + 18 + 3 + 12
+    # the same without the other models: raw, clean, vocabulary, shards, kn3 and its scores;
+    # besides: 2 metrics, its ranked numbers
+    assert verify("kn3", made) == (6 + 8 + 3 + 3, None)
 
 
 @pytest.mark.parametrize("file", LINKS)
@@ -146,3 +156,58 @@ def test_a_text_of_ones_own_is_checked_against_its_digest(made):
     _, broken = verify("kn3", made)
     assert broken.expected == f"digest {'c' * 64}"
     assert broken.found == f"digest {digest}"
+
+
+def test_a_models_own_reports_are_looked_at_and_no_others(made):
+    flip(made / "history/lstm.csv")
+    flip(made / "metrics/models/unigram.json")
+    assert verify("kn3", made)[1] is None
+    assert verify("unigram", made)[1].link == "metrics/models/unigram.json"
+    assert verify("lstm", made)[1].link == "history/lstm.csv"
+    assert verify("mix", made)[1].link == "history/lstm.csv"
+
+
+def test_ranked_numbers_that_are_not_the_scores_are_broken(made):
+    """Also where somebody wrote the leaderboard's new hash into dvc.lock."""
+    scored = json.loads((made / "scores/kn3/summary.json").read_text())["test"]["bits_per_byte"]
+    change_board(made, kn3={"bits_per_byte": 0.5})
+    write_lock(made)
+    for name in ("kn3", None):
+        _, broken = verify(name, made)
+        assert broken.link == "reports/leaderboard.json, kn3"
+        assert broken.expected == f"bits_per_byte of test {scored}"
+        assert broken.found == "bits_per_byte of test 0.5"
+        assert broken.next_step == "dvc repro compare"
+    assert verify("unigram", made)[1] is None
+
+
+def test_what_was_published_is_compared_where_it_is_here(made):
+    """It is not cached: a clone has none, and that is no broken link."""
+    file = made / "reports/published.json"
+    file.write_text("{}")
+    md5 = hashlib.md5(b"{}").hexdigest()
+    lock = made / "dvc.lock"
+    entry = f"{{path: reports/published.json, hash: md5, md5: {md5}, size: 2}}"
+    lock.write_text(lock.read_text() + f"  publish:\n    cmd: x\n    outs: [{entry}]\n")
+    whole, broken = verify(None, made)
+    assert broken is None
+    flip(file, 0)
+    broken = verify(None, made)[1]
+    assert (broken.link, broken.next_step) == ("reports/published.json", "dvc repro publish")
+    file.unlink()
+    assert verify(None, made) == (whole - 1, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"files": [1]}, {"asked": None}, {"title": None}, {"files": {}}, {"download": [1]}],
+)
+def test_a_record_of_something_else_is_the_broken_link(made, change):
+    path = made / "data/raw/source.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    broken = verify(None, made)[1]
+    assert broken.link == "data/raw/source.json"
+    assert next(iter(change)) in broken.found
+    for act in (lambda: trace("kn3", made), lambda: publication(made)):
+        with pytest.raises(UserError, match=r"source\.json"):
+            act()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.lineage.made import change_board, make_repository, write_lock
 from textmill.base.errors import UserError
-from textmill.base.files import read_table
+from textmill.base.files import read_table, write_table
 from textmill.lineage.publication import publication
 from textmill.scoring.significance import behind, cut
 from textmill.tracking import registry
@@ -144,6 +144,67 @@ def test_a_model_that_is_not_published_is_told_what_to_type(repository):
     assert "textmill publish" in str(refused.value)
 
 
+def artifact(repository, client, name):
+    found = client(repository).search_runs(
+        [client(repository).get_experiment_by_name("textmill/tales").experiment_id],
+        f"tags.`textmill.model` = '{name}'",
+    )
+    return repository / "mlruns" / found[0].info.run_id / "artifacts/test_lines.arrow"
+
+
+def damaged(repository, client, how):
+    path = artifact(repository, client, "mix")
+    if how == "another":
+        shutil.copy(artifact(repository, client, "unigram"), path)
+    elif how == "gone":
+        path.unlink()
+    elif how == "columns":
+        write_table(path, read_table(path).drop_columns(["nats"]))
+    else:
+        path.write_bytes(b"ARROW1 and nothing else")
+    return path
+
+
+@pytest.mark.parametrize("how", ["another", "gone", "columns", "garbage"])
+def test_lines_that_are_not_the_runs_decide_nothing(repository, client, holder, how):
+    publish(repository)
+    right = artifact(repository, client, "mix").read_bytes()
+    path = damaged(repository, client, how)
+    with pytest.raises(UserError) as refused:
+        promote("kn3", repository)
+    assert refused.value.where == "test_lines.arrow of mix in MLflow"
+    assert "textmill publish" in refused.value.next_step
+    assert holder(repository, "champion") == "mix"
+    assert publish(repository).written == 1
+    assert path.read_bytes() == right
+    assert not promote("kn3", repository).promoted
+
+
+@pytest.mark.parametrize("how", ["another", "garbage"])
+def test_damaged_lines_are_sent_anew_without_being_asked_for(repository, client, how):
+    publish(repository)
+    right = artifact(repository, client, "mix").read_bytes()
+    path = damaged(repository, client, how)
+    assert publish(repository).written == 1
+    assert path.read_bytes() == right
+    assert publish(repository).written == 0
+
+
+def test_lines_on_a_server_are_sent_anew_once_they_were_found_wrong(
+    repository, client, monkeypatch
+):
+    """Publishing does not read them there; promoting does and marks the run."""
+    publish(repository)
+    right = artifact(repository, client, "mix").read_bytes()
+    path = damaged(repository, client, "another")
+    monkeypatch.setattr("textmill.tracking.models._local", lambda *_: None)
+    assert publish(repository).written == 0
+    with pytest.raises(UserError, match="its lines need"):
+        promote("kn3", repository)
+    assert publish(repository).written == 1
+    assert path.read_bytes() == right
+
+
 def test_doubled_versions_are_one_again(repository, client):
     publish(repository)
     ours = client(repository)
@@ -163,7 +224,7 @@ def test_doubled_versions_are_one_again(repository, client):
         (["promote", "kn33"], 2, 'did you mean "kn3"'),
         (["promote", "unigram"], 1, "not promoted: unigram: +"),
         (["promote", "mix"], 0, "mix is the champion already"),
-        (["verify", "kn3"], 0, "all 17 links hold"),
+        (["verify", "kn3"], 0, "all 20 links hold"),
         (["trace", "lstn"], 2, 'did you mean "lstm"'),
     ],
 )

@@ -4,15 +4,16 @@ The chain is the part of DVC's graph behind a model: every output that a stage b
 It is walked, not listed, so another stage between raw text and model is another link.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from textmill.base.errors import UserError, nearest
-from textmill.base.files import read_record
+from textmill.base.files import read_json, read_record
 from textmill.lineage.lock import LOCK, LockedFile, LockedStage, read_lock
-from textmill.repository import facts, layout
+from textmill.repository import layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage, read_stages
 
@@ -78,14 +79,75 @@ def model_chain(name: str, root: Path = Path()) -> tuple[Link, ...]:
 def known_facts(link: Link, root: Path = Path()) -> dict[str, Any]:
     """What this machine recorded when it ran the stage with today's inputs; else nothing."""
     try:
-        return facts.read(input_fingerprint(read_stage(link.stage, root=root), root), root)
+        fingerprint = input_fingerprint(read_stage(link.stage, root=root), root)
     except UserError:  # not declared any more, or its inputs are not here
         return {}
+    return recorded(fingerprint, root)
+
+
+def recorded(fingerprint: str, root: Path = Path()) -> dict[str, Any]:
+    """The facts of this fingerprint. UserError where the file holds something else."""
+    path = root / layout.FACTS / f"{fingerprint}.json"
+    if not path.exists():
+        return {}
+    known = read_json(path)
+    wrong = "it is no record" if not isinstance(known, dict) else _wrong_fact(known)
+    if wrong:
+        raise UserError(wrong, where=str(path), next_step=f"rm {path}   (only costs are lost)")
+    return dict(known)
+
+
+def _wrong_fact(known: Mapping[str, Any]) -> str:
+    for name in ("seconds", "peak_memory_bytes"):
+        value = known.get(name)
+        if value is not None and not _is_amount(value):
+            return f"{name} is no amount: {value!r}"
+    if not isinstance(known.get("versions", {}), dict):
+        return f"versions are no mapping: {known['versions']!r}"
+    if not isinstance(known.get("commit", ""), str):
+        return f"commit is no text: {known['commit']!r}"
+    return ""
+
+
+def _is_amount(value: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value >= 0
+    )
 
 
 def source(root: Path = Path()) -> dict[str, Any]:
     """What stage download recorded: addresses, files with sha256, licence."""
-    return read_record(root / layout.RAW / "source.json", "corpus", "licence", "asked", "files")
+    path = root / layout.RAW / "source.json"
+    found = read_record(path, "corpus", "title", "licence", "asked", "files")
+    if wrong := _wrong_source(found):
+        raise UserError(
+            wrong, where=str(path), next_step=f"rm -r {layout.RAW}; dvc checkout {layout.RAW}"
+        )
+    return found
+
+
+def _wrong_source(found: Mapping[str, Any]) -> str:
+    for name in ("corpus", "title", "licence"):
+        if not isinstance(found[name], str):
+            return f"{name} is no text: {found[name]!r}"
+    asked, files, download = found["asked"], found["files"], found.get("download")
+    sources = asked.get("sources", []) if isinstance(asked, dict) else None
+    if not isinstance(sources, list) or not all(isinstance(one, str) for one in sources):
+        return f"asked does not say where the text came from: {asked!r}"
+    if not isinstance(files, list) or not all(map(_is_file, files)):
+        return "files are not a list of names with sha256"
+    if download and not (isinstance(download, dict) and isinstance(download.get("name"), str)):
+        return f"download is no file: {download!r}"
+    return ""
+
+
+def _is_file(found: Any) -> bool:
+    return isinstance(found, dict) and all(
+        isinstance(found.get(name), str) for name in ("name", "sha256")
+    )
 
 
 def _made_of(path: str, writers: Mapping[str, LockedStage], seen: set[str]) -> Iterator[Link]:

@@ -30,6 +30,13 @@ class Dataset:
 def datasets(root: Path = Path()) -> tuple[Dataset, ...]:
     """The three splits of the cleaned text. Raises UserError where one is not there."""
     cleaned = read_record(root / layout.CLEAN_SUMMARY, "sha256", "documents", "lines", "bytes")
+    for name in ("sha256", "documents", "lines", "bytes"):
+        if not isinstance(cleaned[name], dict) or not cleaned[name].keys() >= CONTEXTS.keys():
+            raise UserError(
+                f"{name} is not known of every split",
+                where=str(root / layout.CLEAN_SUMMARY),
+                next_step=f"rm -r {layout.CLEAN}; dvc checkout {layout.CLEAN}",
+            )
     origin = _origin(source(root))
     return tuple(_dataset(split, cleaned, origin, root) for split in CONTEXTS)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
-from textmill.lineage import notes
+from textmill.lineage import lines, notes
 from textmill.lineage.chain import model_path
 from textmill.lineage.datasets import Dataset, datasets
 from textmill.lineage.lock import LOCK, LockedStage, read_lock
@@ -27,6 +27,11 @@ NUMBERS = ("bits_per_byte", "perplexity")
 """Measured on both splits; the plain name is that of the test split."""
 SIZES = ("parameters", "ngrams", "bytes_on_disk", "weight")
 STEP = "step"
+SUMMARY = (
+    *("name", "group", "kind", "tokenizer", "tokenizer_fingerprint", "comparison_key"),
+    *("valid", "test"),
+)
+"""What a summary must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """One model. metrics: by the split they were measured on; "" for sizes."""
+    """One model. metrics: by the split they were measured on; "" for sizes.
+
+    lines: digest of what it needs for every test line.
+    """
 
     name: str
     group: str
@@ -53,6 +61,7 @@ class ModelRecord:
     metrics: Mapping[str, Mapping[str, float]]
     curve: tuple[Point, ...]
     tokenizer_fingerprint: str
+    lines: str
     note: str
 
     @property
@@ -120,13 +129,21 @@ def curve(path: Path) -> tuple[Point, ...]:
     """The looks of a learning history, without what is not a number; none where there is none."""
     if not path.exists():
         return ()
-    points = []
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            values = {name: float(text) for name, text in row.items() if name != STEP}
-            finite = {name: value for name, value in values.items() if math.isfinite(value)}
-            points.append(Point(int(row[STEP]), finite))
-    return tuple(points)
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return tuple(_point(row) for row in csv.DictReader(file))
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise UserError(
+            f"it is not a learning history ({error!r})",
+            where=str(path),
+            next_step=f"rm {path}, then: dvc checkout {path}   (not in the cache: dvc repro)",
+        ) from None
+
+
+def _point(row: Mapping[str, str]) -> Point:
+    values = {name: float(text) for name, text in row.items() if name != STEP}
+    finite = {name: value for name, value in values.items() if math.isfinite(value)}
+    return Point(int(row[STEP]), finite)
 
 
 def _board(root: Path) -> Leaderboard:
@@ -135,7 +152,10 @@ def _board(root: Path) -> Leaderboard:
         raise UserError(
             f"there is no {path} yet, so there is nothing to publish", next_step="dvc repro"
         )
-    return from_json(path.read_text(encoding="utf-8"), str(path))
+    try:
+        return from_json(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise UserError("it is not text", where=str(path), next_step="dvc repro compare") from None
 
 
 def _summaries(board: Leaderboard, root: Path) -> dict[str, dict[str, Any]]:
@@ -145,10 +165,24 @@ def _summaries(board: Leaderboard, root: Path) -> dict[str, dict[str, Any]]:
     for name in names:
         path = root / layout.summary(name)
         if path.exists():
-            summary = read_record(path, "name", "group", "comparison_key", "valid", "test")
+            summary = read_record(path, *SUMMARY)
+            if not all(_is_measured(summary[split]) for split in ("valid", "test")):
+                raise UserError(
+                    "its numbers are not those of a model",
+                    where=str(path),
+                    next_step=f"rm -r {path.parent}; dvc checkout {layout.scores(name)}",
+                )
             if summary["comparison_key"] == board.comparison_key:
                 found[name] = summary
     return found
+
+
+def _is_measured(numbers: Any) -> bool:
+    """Whether every number to publish is one, or null."""
+    return isinstance(numbers, dict) and all(
+        name in numbers and isinstance(numbers[name], int | float | None)
+        for name in (*NUMBERS, "unknown_rate")
+    )
 
 
 def _identities(
@@ -193,6 +227,7 @@ def _model(
         metrics=_metrics(summary),
         curve=curve(root / layout.history(name)),
         tokenizer_fingerprint=summary["tokenizer_fingerprint"],
+        lines=lines.digest(lines.of_model(name, summary, root)),
         note=notes.of_model(summary, path, stage.outs[path].md5, stage.name),
     )
 

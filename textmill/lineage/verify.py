@@ -3,10 +3,12 @@
 Every byte is hashed anew; DVC's remembered hashes are not believed. The links are looked at from
 the source on, so the first broken one is the cause and not a consequence: the pin in params.yaml,
 the raw files against `source.json`, then every output against dvc.lock, and whether what a stage
-read is what the stage before it wrote.
+read is what the stage before it wrote; then what these stages wrote besides (metrics, histories),
+the reports, and whether the leaderboard's numbers are those of the scores.
 """
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,15 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from textmill.base.errors import UserError
-from textmill.base.files import sha256_of
+from textmill.base.files import read_record, sha256_of
 from textmill.lineage.chain import Link, chain, check_model, model_names, source
 from textmill.lineage.hashes import dvc_md5
-from textmill.lineage.lock import LOCK, read_lock
+from textmill.lineage.lock import LOCK, LockedStage, read_lock
+from textmill.reports.records import from_json
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
 
 FILES = layout.RAW / "files"
 SOURCE = layout.RAW / "source.json"
+COMPARE = "dvc repro compare"
+PUBLISH = "publish"
+"""Its output is not in the cache: a clone has none until the stage runs, so it may be missing."""
+REPORTING = ("compare", PUBLISH)
+NUMBERS = ("bits_per_byte", "bits_per_character", "perplexity", "word_perplexity", "unknown_rate")
 RESTORE = "rm -r {0}; dvc checkout {0}   (not in the cache: dvc repro)"
 RESTORE_RAW = RESTORE.format(layout.RAW)
 
@@ -46,9 +54,11 @@ def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | 
     name: a model; None for every declared one. Raises UserError where a model has not been made.
     """
     names = model_names(root) if name is None else (name,)
-    links = _links(names, root)
+    locked = read_lock(root)
+    links = _links(names, locked, root)
+    beside = _beside(links, locked, root, whole=name is None)
     looked_at = 0
-    for check in _checks(links, root):
+    for check in itertools.chain(_checks(links, root), _reports(names, beside, root)):
         looked_at += 1
         if broken := check():
             return looked_at, broken
@@ -63,9 +73,8 @@ def in_words(broken: Broken) -> str:
     )
 
 
-def _links(names: Iterable[str], root: Path) -> list[Link]:
+def _links(names: Iterable[str], locked: Mapping[str, LockedStage], root: Path) -> list[Link]:
     """Every link behind the models' scores, sources first, each once."""
-    locked = read_lock(root)
     outs = {path for stage in locked.values() for path in stage.outs}
     found: dict[str, Link] = {}
     for name in names:
@@ -78,6 +87,53 @@ def _links(names: Iterable[str], root: Path) -> list[Link]:
         for link in reversed(chain(path, locked)):
             found.setdefault(link.path, link)
     return list(found.values())
+
+
+def _beside(
+    links: list[Link], locked: Mapping[str, LockedStage], root: Path, *, whole: bool
+) -> list[Link]:
+    """What else the links' stages wrote. whole: also the reports; nobody's input is among them."""
+    known = {link.path for link in links}
+    stages = {link.stage: locked[link.stage] for link in links}
+    if whole:
+        stages |= {name: locked[name] for name in REPORTING if name in locked}
+    return [
+        Link(file.path, file.md5, file.size, stage.name, {}, {})
+        for stage in stages.values()
+        for file in stage.outs.values()
+        if file.path not in known and (stage.name != PUBLISH or (root / file.path).exists())
+    ]
+
+
+def _reports(names: Iterable[str], beside: Iterable[Link], root: Path) -> Iterator[Check]:
+    for link in beside:
+        yield partial(_output, link, root)
+    for name in names:
+        yield partial(_ranked, name, root)
+
+
+def _ranked(name: str, root: Path) -> Broken | None:
+    """Whether the leaderboard has the numbers of the model's scores, where it ranks the model."""
+    path = root / layout.LEADERBOARD
+    if not path.exists():
+        return None
+    try:
+        summary = read_record(root / layout.summary(name), "valid", "test")
+        board = from_json(path.read_text(encoding="utf-8", errors="replace"), str(path))
+    except UserError as error:
+        return Broken(str(layout.LEADERBOARD), "a leaderboard", error.what, COMPARE)
+    entry = next((one for one in board.models if one.name == name), None)
+    if entry is None:
+        return None
+    scored = {f"{number} of test": summary["test"].get(number) for number in NUMBERS}
+    scored["bits_per_byte of valid"] = summary["valid"].get("bits_per_byte")
+    ranked = {f"{number} of test": getattr(entry, number) for number in NUMBERS}
+    ranked["bits_per_byte of valid"] = entry.bits_per_byte_valid
+    for number, value in scored.items():
+        if ranked[number] != value:
+            where = f"{layout.LEADERBOARD}, {name}"
+            return Broken(where, f"{number} {value}", f"{number} {ranked[number]}", COMPARE)
+    return None
 
 
 def _checks(links: list[Link], root: Path) -> Iterator[Check]:
@@ -109,7 +165,8 @@ def _output(link: Link, root: Path) -> Broken | None:
         return Broken(link.path, f"md5 {link.md5}", "nothing there", f"dvc pull {link.path}")
     if found == link.md5:
         return None
-    return Broken(link.path, f"md5 {link.md5}", f"md5 {found}", RESTORE.format(link.path))
+    restore = "dvc repro publish" if link.stage == PUBLISH else RESTORE.format(link.path)
+    return Broken(link.path, f"md5 {link.md5}", f"md5 {found}", restore)
 
 
 def _read(link: Link, path: str, read: str, written: str) -> Broken | None:

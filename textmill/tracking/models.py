@@ -10,9 +10,12 @@ from mlflow.entities import LoggedModelOutput, Param, Run, RunTag
 from mlflow.tracking.fluent import create_external_model
 
 from textmill.base.errors import UserError
+from textmill.base.files import read_record
+from textmill.lineage.chain import recorded
 from textmill.lineage.datasets import Dataset
+from textmill.lineage.lines import of_model
 from textmill.lineage.publication import ModelRecord, Publication
-from textmill.repository import facts
+from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage
 from textmill.tracking import lines, metrics, runs, tags
@@ -51,16 +54,30 @@ def is_whole(run: Run, record: ModelRecord, parent_id: str) -> bool:
         found.get(tags.RECORD) == record.digest
         and found.get(tags.PARENT_RUN) == parent_id
         and run.info.status == "FINISHED"
-        and has_artifact(run, lines.NAME)
+        and has_lines(run, record)
     )
 
 
 def has_artifact(run: Run, name: str) -> bool:
     """False where the run's files lie on this machine and the file is gone; else it is believed."""
+    path = _local(run, name)
+    return path is None or path.is_file()
+
+
+def has_lines(run: Run, record: ModelRecord) -> bool:
+    """Whether the run has the model's own lines; a file on this machine is read."""
+    path = _local(run, lines.NAME)
+    return run.data.tags.get(tags.LINES) == record.lines and (
+        path is None or lines.is_that(path, record.lines)
+    )
+
+
+def _local(run: Run, name: str) -> Path | None:
+    """Where a run's file lies on this machine; None where it lies with a server."""
     address = urlparse(run.info.artifact_uri)
     if address.scheme not in ("", "file"):
-        return True
-    return (Path(unquote(address.path)) / name).is_file()
+        return None
+    return Path(unquote(address.path)) / name
 
 
 def publish(target: Target, record: ModelRecord, run: Run | None) -> Run | None:
@@ -164,8 +181,9 @@ def _filled(target: Target, record: ModelRecord, run: Run) -> Run:
     datasets = {dataset.name.rpartition(".")[2]: dataset for dataset in target.publication.datasets}
     metrics.log_measured(target.store, run, record, datasets, made)
     metrics.log_curve(target.store, run_id, record.curve)
-    if not any(file.path == lines.NAME for file in client.list_artifacts(run_id)):
-        lines.log(target.store, run_id, record.name, target.root)
+    if not has_lines(run, record):
+        summary = read_record(target.root / layout.summary(record.name), "test")
+        lines.log(target.store, run_id, of_model(record.name, summary, target.root))
     return client.get_run(run_id)
 
 
@@ -226,7 +244,7 @@ def _commit_marks(known: Mapping[str, Any]) -> dict[str, str]:
 def known_facts(stage: str, root: Path) -> dict[str, Any]:
     """What this machine recorded when it ran the stage with today's inputs."""
     known = fingerprint(stage, root)
-    return facts.read(known, root) if known else {}
+    return recorded(known, root) if known else {}
 
 
 def fingerprint(stage: str, root: Path) -> str | None:

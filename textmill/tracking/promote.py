@@ -70,7 +70,8 @@ def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelV
             f"{model} and the champion {holder} were measured on different texts or by different "
             f"protocols (comparison keys {ours[:8]} and {theirs[:8]}), so neither is better",
         )
-    interval = difference(*(lines.read(store, str(one.run_id)) for one in (champion, candidate)))
+    both = (store.client.get_run(str(one.run_id)) for one in (champion, candidate))
+    interval = difference(*(lines.read(store, run) for run in both))
     if interval is None:
         return Verdict(False, "the test text has too few lines to tell two models apart")
     numbers = (

@@ -15,6 +15,8 @@ FINGERPRINT = "textmill.input_fingerprint"
 PID, STARTED, HOST = "textmill.pid", "textmill.pid_started", "textmill.host"
 FILES = "textmill.files"
 """Digest of a parent's artifacts."""
+LINES = "textmill.lines"
+"""Digest of the lines in a model's artifact; set after it."""
 NOT_RANKED = "textmill.not_ranked"
 
 PARENT, CHILD = "leaderboard", "model"
