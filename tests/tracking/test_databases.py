@@ -18,7 +18,7 @@ from textmill.tracking import store as store_module
 from textmill.tracking.promote import promote
 from textmill.tracking.publish import publish
 from textmill.tracking.registry import versions
-from textmill.tracking.store import REBUILD, StoreError, opened
+from textmill.tracking.store import REBUILD, StoreError, opened, store_uri
 
 SECONDS = 30
 """What the documentation promises for one message."""
@@ -202,3 +202,33 @@ def test_names_with_quotes_are_found(made, empty_store):
     shutil.copy(empty_store, made / "mlflow.db")
     with opened(made) as store:
         assert versions(store, "textmill-o'hara") == {}
+
+
+def test_an_addresss_options_are_kept(made, monkeypatch, empty_store):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mine.db?timeout=3")
+    assert store_uri(made) == f"sqlite:///{made}/mine.db?timeout=3"
+    with opened(made):
+        pass
+    assert tables(made / "mine.db") == tables(empty_store)
+
+
+def test_a_database_that_another_program_holds_is_named(made, monkeypatch, empty_store):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db?timeout=0.2")
+    shutil.copy(empty_store, made / "mlflow.db")
+    holder = sqlite3.connect(made / "mlflow.db", isolation_level=None)
+    holder.execute("begin exclusive")
+    try:
+        error = refusal(made)
+    finally:
+        holder.close()
+    assert "another process holds the database" in error.what
+    assert error.next_step.startswith("wait for it")
+
+
+def test_a_database_that_may_only_be_read_says_so_and_nothing_else(
+    made, monkeypatch, empty_store, capfd
+):
+    shutil.copy(empty_store, made / "mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{made}/mlflow.db?mode=ro&uri=true")
+    assert "readonly" in refusal(made).what
+    assert "Traceback" not in capfd.readouterr().err

@@ -15,7 +15,7 @@ from tests.lineage.made import HISTORY, add_facts
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage
 from textmill.tracking import live, tags
-from textmill.tracking.follow import Follower
+from textmill.tracking.follow import Follower, follow
 from textmill.tracking.processes import is_same, started
 from textmill.tracking.publish import publish
 
@@ -306,3 +306,15 @@ def test_a_run_of_another_machine_is_not_called_dead(
     assert live.is_abandoned(the_run(runs, repository))
     client(repository).set_tag(run.info.run_id, tags.HOST, "elsewhere")
     assert not live.is_abandoned(the_run(runs, repository))
+
+
+def test_a_damaged_history_ends_the_following_with_one_message(
+    repository, training, caplog, monkeypatch
+):
+    monkeypatch.setattr("os.nice", lambda _: 0)  # for the tests after this one
+    training.scratch.mkdir(parents=True)
+    path = training.scratch / "history.csv"
+    path.write_text("step,tokens\n1,many\n")
+    follow(repository, until=os.getppid(), pause=0.01)
+    (message,) = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert f"{path}: it is not a learning history" in message

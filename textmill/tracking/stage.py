@@ -11,7 +11,7 @@ import signal
 import sys
 
 from textmill.base.environment import switch_telemetry_off
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, as_user_error
 from textmill.tracking.store import StoreError
 
 PR_SET_PDEATHSIG = 1
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def main(parent: int) -> None:
-    """Publish this repository; a StoreError is a warning, any other UserError ends the stage."""
+    """Publish this repository; a StoreError is a warning, what else a user can mend ends it."""
     _end_with(parent)
     switch_telemetry_off()
     from textmill.tracking.publish import publish  # noqa: PLC0415
@@ -29,8 +29,8 @@ def main(parent: int) -> None:
         publish()
     except StoreError as error:
         _log.warning("textmill: not in MLflow yet: %s", error)
-    except UserError as error:
-        sys.exit(f"textmill: {error}")
+    except (UserError, OSError) as error:
+        sys.exit(f"textmill: {as_user_error(error)}")
 
 
 def _end_with(parent: int) -> None:

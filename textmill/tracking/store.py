@@ -99,7 +99,8 @@ def store_uri(root: Path = Path()) -> str:
             next_step="unset MLFLOW_TRACKING_URI, or name a file: sqlite:///mlflow.db",
         )
     if (path := _sqlite_path(given)) is not None:
-        return f"sqlite:///{_repository(root) / path}"
+        options = "".join(given.partition("?")[1:])
+        return f"sqlite:///{_repository(root) / path}{options}"
     return given
 
 
@@ -132,8 +133,8 @@ def open_store(uri: str, root: Path = Path()) -> Store:
     """The store without its lock, for one that is known to exist."""
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
-    for name in ("mlflow", "alembic", "urllib3"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    for name in ("mlflow", "alembic", "urllib3"):  # what fails is raised; their tracebacks say less
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     from mlflow import set_tracking_uri  # noqa: PLC0415
     from mlflow.tracking import MlflowClient  # noqa: PLC0415
 
@@ -262,5 +263,8 @@ def _repository(root: Path) -> Path:
 
 
 def _sqlite_path(uri: str) -> Path | None:
+    """The file of an SQLite address, without its options; None where it is of another kind."""
     prefix = "sqlite:///"
-    return Path(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
+    if not uri.startswith(prefix) or uri.startswith(f"{prefix}file:"):
+        return None
+    return Path(uri.removeprefix(prefix).partition("?")[0])
