@@ -92,3 +92,14 @@ def test_facts_name_versions_and_the_commit(finished):
         assert one["commit"] == head
         assert one["dirty"] is False
         assert one["versions"]["numpy"] == numpy.__version__
+
+
+def test_verify_names_a_text_of_ones_own_that_changed_since_its_pin(repository):
+    assert "links hold" in textmill(repository, "verify")
+    with (repository.path / "text.txt").open("a") as file:
+        file.write("One more line.\n")
+    output = repository.fails("python", "-m", "textmill.cli", "verify")
+    assert "broken link: text.txt, against its pin in params.yaml" in output
+    assert "textmill pin text.txt, then: dvc repro" in output
+    (repository.path / "text.txt").unlink()
+    assert "links hold" in textmill(repository, "verify")

@@ -106,3 +106,10 @@ def test_facts_that_are_none_are_named(made, change):
         trace("kn3", made)
     assert ".textmill/facts/" in refused.value.where
     assert refused.value.next_step.startswith("rm ")
+
+
+def test_nothing_is_said_twice(made):
+    lines = render(trace("kn3", made)).splitlines()
+    assert len(lines) == len(set(lines))
+    for link in trace("kn3", made)["links"]:
+        assert f"    stage {link['stage']}" in lines

@@ -40,12 +40,12 @@ def test_what_was_not_touched_holds(made):
     links, broken = verify(None, made)
     assert broken is None
     # raw, clean, vocabulary, shards, 3 models and 4 scores, what each of them read (18), the raw
-    # file, the record and the pin
+    # file, the record, the pin and the text of one's own
     # besides: metrics of the text and 4 models, a history, 2 reports, 4 models' ranked numbers
-    assert links == 11 + 18 + 3 + 12
+    assert links == 11 + 18 + 4 + 12
     # the same without the other models: raw, clean, vocabulary, shards, kn3 and its scores;
     # besides: 2 metrics, its ranked numbers
-    assert verify("kn3", made) == (6 + 8 + 3 + 3, None)
+    assert verify("kn3", made) == (6 + 8 + 4 + 3, None)
 
 
 @pytest.mark.parametrize("file", LINKS)

@@ -224,7 +224,7 @@ def test_doubled_versions_are_one_again(repository, client):
         (["promote", "kn33"], 2, 'did you mean "kn3"'),
         (["promote", "unigram"], 1, "not promoted: unigram: +"),
         (["promote", "mix"], 0, "mix is the champion already"),
-        (["verify", "kn3"], 0, "all 20 links hold"),
+        (["verify", "kn3"], 0, "all 21 links hold"),
         (["trace", "lstn"], 2, 'did you mean "lstm"'),
     ],
 )

@@ -1,5 +1,6 @@
 """`textmill trace`: where a model came from, from its files to the address of the raw text."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,9 @@ def trace(name: str, root: Path = Path()) -> dict[str, Any]:
 
 
 def render(traced: Mapping[str, Any]) -> str:
-    """The chain as text, a paragraph a link, the model first."""
-    blocks = ["\n".join(_link_lines(link)) for link in traced["links"]]
-    return "\n".join([*blocks, "\n".join(_source_lines(traced["source"]))])
+    """The chain as text, a paragraph a link, the model first; nothing is said twice."""
+    lines = itertools.chain.from_iterable(map(_link_lines, traced["links"]))
+    return "\n".join(dict.fromkeys([*lines, *_source_lines(traced["source"])]))
 
 
 def _as_dict(link: Link, root: Path) -> dict[str, Any]:

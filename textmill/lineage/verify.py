@@ -23,6 +23,7 @@ from textmill.lineage.lock import LOCK, LockedStage, read_lock
 from textmill.reports.records import from_json
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
+from textmill.text import local
 
 FILES = layout.RAW / "files"
 SOURCE = layout.RAW / "source.json"
@@ -140,6 +141,7 @@ def _checks(links: list[Link], root: Path) -> Iterator[Check]:
     if links:
         yield partial(_record, root)
         yield partial(_pin, root)
+        yield partial(_own_text, root)
         for file in source(root)["files"]:
             yield partial(_raw_file, file, root)
     written = {link.path: link.md5 for link in links}
@@ -198,6 +200,23 @@ def _pin(root: Path) -> Broken | None:
         if wanted != found:
             return _not_pinned(wanted, found)
     return None
+
+
+def _own_text(root: Path) -> Broken | None:
+    """Whether a text of one's own is still what was pinned, where it lies on this machine."""
+    params = read_yaml(root / layout.PARAMS)
+    entry = lookup(params, f"corpora.{params['corpus']}")
+    if not entry.get("path"):
+        return None
+    try:
+        _, found = local.digest(str(root / entry["path"]))
+    except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
+        return None
+    if found == entry["digest"]:
+        return None
+    where = f"{entry['path']}, against its pin in {layout.PARAMS}"
+    again = f"{local.pin_command(entry['path'])}, then: dvc repro"
+    return Broken(where, f"digest {entry['digest']}", f"digest {found}", again)
 
 
 def _pinned(
