@@ -15,6 +15,7 @@ from torch import nn
 from textmill.base.errors import UserError
 from textmill.neural import training as training_module
 from textmill.neural.config import NetworkConfig
+from textmill.neural.device import usable_precision
 from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
 from textmill.neural.schedule import learning_rate
@@ -216,3 +217,15 @@ def test_a_network_larger_than_memory_is_named(
             folder=tmp_path / "model", scratch=tmp_path / "scratch",
         )  # fmt: skip
     assert not (tmp_path / "model").exists()
+
+
+def test_bfloat16_is_not_emulated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a CPU without its instructions it takes three times as long as float32."""
+    cpu = torch.device("cpu")
+    for probe in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, probe, lambda: False, raising=False)
+    assert usable_precision("bfloat16", cpu) == "float32"
+    assert "this cpu has no bfloat16 instructions: training in float32" in caplog.text
+    assert usable_precision("float32", cpu) == "float32"
