@@ -4,15 +4,10 @@ This runs before Prefect is imported, which reads its settings then: nothing pho
 Prefect's database is the checkout's own, in `.textmill/prefect`, unless PREFECT_HOME is set.
 """
 
-import contextlib
 import os
 
 from textmill.base.environment import switch_telemetry_off
 from textmill.repository import layout
 
 switch_telemetry_off()
-# Prefect makes its home when it is imported, but not the folder around it.
-if layout.PARAMS.exists():
-    with contextlib.suppress(OSError):  # whoever writes there says so
-        layout.PRIVATE.mkdir(exist_ok=True)
 os.environ.setdefault("PREFECT_HOME", str((layout.PRIVATE / "prefect").resolve()))

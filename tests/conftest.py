@@ -1,7 +1,14 @@
+import atexit
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+
+# Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
+os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
+atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
 
 ROOT = Path(__file__).parent.parent
 TEST_DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", ROOT.parent / "shared" / "data"))
