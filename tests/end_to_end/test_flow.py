@@ -133,15 +133,23 @@ def test_ended_at_four_moments_the_next_run_ends_in_the_same_hashes(repository, 
         YAML().dump(content, file)
     rng = random.Random("2026-11-29")
     codes = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 128 + signal.SIGTERM}
+    interrupted = 0
     for number in [*codes, *codes]:
         process = launch([*FLOW, TRAIN], environment(repository, prefect))
         copy = repository.path / ".textmill/dvc.lock"
         before = time.time()
-        eventually(lambda copy=copy, before=before: copy.exists() and copy.stat().st_mtime > before)
+        eventually(
+            lambda copy=copy, before=before, process=process: (
+                process.poll() is not None or (copy.exists() and copy.stat().st_mtime > before)
+            )
+        )
         time.sleep(rng.uniform(0.0, 6.0))
         process.send_signal(number)
-        assert process.wait(60) == codes[number]
+        code = process.wait(60)
+        assert code in (codes[number], 0)  # 0: the training was done before the signal
+        interrupted += code != 0
         assert_nothing_left(repository)
+    assert interrupted >= 2
     code, output = run_flow(repository, prefect, TRAIN)
     assert code == 0, output
     assert repository.lock() == undisturbed
