@@ -1,10 +1,14 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
+
+# Whoever starts the tests in the background may have them ignore Ctrl-C, and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
