@@ -33,7 +33,7 @@ def measure(quick: bool) -> list[Row]:
         rows = [timing("dvc repro from nothing", repro, "s", quick=quick)]
         if not quick:
             rows += from_nothing(checkout, Path(folder) / "flow")
-        nothing, _ = timed(checkout, sys.executable, "-m", "flows.reproduce")
+        nothing, _ = timed(checkout, sys.executable, "-m", "flows.command")
         return [
             *rows,
             timing("flow with nothing to do", nothing, "s", quick=quick),
@@ -55,7 +55,7 @@ def from_nothing(finished: Path, path: Path) -> list[Row]:
     """The flow in a fresh copy: its time, and whether DVC's lock is the same."""
     checkout = copy_of_checkout(path)
     shutil.copy(finished / "params.yaml", checkout / "params.yaml")
-    seconds, _ = timed(checkout, sys.executable, "-m", "flows.reproduce")
+    seconds, _ = timed(checkout, sys.executable, "-m", "flows.command")
     locks = [YAML(typ="safe").load((one / "dvc.lock").read_text()) for one in (finished, checkout)]
     return [
         timing("flow from nothing, its server included", seconds, "s", quick=False),

@@ -2,6 +2,9 @@
 
 import shutil
 import sqlite3
+import subprocess
+import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -94,6 +97,24 @@ def runs(client):
 
     of.all = every
     return of
+
+
+@pytest.fixture
+def wait_until_served():
+    """Wait until MLflow answers at an address; fail where its process ended or takes too long."""
+
+    def wait(process: subprocess.Popen, address: str) -> None:
+        deadline = time.monotonic() + 90
+        while True:
+            try:
+                urllib.request.urlopen(f"{address}/health", timeout=5).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, "the server did not start"
+                assert process.poll() is None, "the server ended"
+                time.sleep(0.3)
+
+    return wait
 
 
 def experiment_ids(client) -> list[str]:

@@ -6,8 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -26,7 +24,7 @@ FAILURES = ("Uncaught", "Unhandled", "Failed to load resource")
 
 
 @pytest.fixture
-def site(repository):
+def site(repository, wait_until_served):
     """`make ui` over a published repository: its address, the view's address, runs by name."""
     publish(repository)
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
@@ -38,15 +36,7 @@ def site(repository):
     try:
         address = re.match(r"MLflow: (\S+)", process.stdout.readline())[1]
         view = process.stdout.readline().split()[-1]
-        deadline = time.monotonic() + 90
-        while True:
-            try:
-                urllib.request.urlopen(f"{address}/health", timeout=5).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the server did not start"
-                assert process.poll() is None, "the server ended"
-                time.sleep(0.3)
+        wait_until_served(process, address)
         yield address, view
     finally:
         os.killpg(process.pid, signal.SIGKILL)

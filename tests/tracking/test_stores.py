@@ -9,7 +9,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def textmill(repository, *arguments, **more):
 
 
 @pytest.fixture
-def server(empty_store, tmp_path):
+def server(empty_store, tmp_path, wait_until_served):
     """A real `mlflow server` on this machine over a store of its own."""
     shutil.copy(empty_store, tmp_path / "served.db")
     port = free_port()
@@ -66,15 +65,7 @@ def server(empty_store, tmp_path):
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 90
-        while True:
-            try:
-                urllib.request.urlopen(f"{address}/health", timeout=5).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the server did not start"
-                assert process.poll() is None, "the server ended"
-                time.sleep(0.3)
+        wait_until_served(process, address)
         yield address
     finally:
         os.killpg(process.pid, signal.SIGKILL)
