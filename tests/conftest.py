@@ -10,6 +10,10 @@ import pytest
 # Whoever starts the tests in the background may have them ignore Ctrl-C, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# `make test` tells every make below it that it is one of its own: those under test are nobody's.
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(name, None)
+
 # Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)

@@ -1,9 +1,12 @@
 """Publishing, following, trace and verify on throw-away repositories that DVC really ran."""
 
+import contextlib
+import ctypes
 import json
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +24,7 @@ pytestmark = [
 ]
 
 MODELS = {"bigram_word", "kn4_char", "kn3_subword", "lstm_subword", "mix_subword"}
+PR_SET_CHILD_SUBREAPER = 36
 LONGER = ("steps: 60\n    evaluate_every: 20", "steps: 16000\n    evaluate_every: 400")
 
 
@@ -114,10 +118,11 @@ def test_dvc_repro_does_not_fail_with_the_server(unpublished):
 def started_training(repository):
     """Follower and DVC side by side, as make starts them, until the run shows two looks."""
     command = f"{shlex.quote(sys.executable)} -m textmill.cli follow --until $$ & dvc repro"
-    process = subprocess.Popen(
-        ["sh", "-c", command], cwd=repository.path, env=repository.environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+    with (repository.path / "training.log").open("a") as log:
+        process = subprocess.Popen(
+            ["sh", "-c", command], cwd=repository.path, env=repository.environment,
+            stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
     deadline = time.monotonic() + 120
     while True:
         assert time.monotonic() < deadline, "no live run"
@@ -136,15 +141,39 @@ def training(unpublished):
     return unpublished
 
 
+@contextlib.contextmanager
+def adopted():
+    """Processes whose parents die become this one's children for a time, and do not stay zombies.
+
+    To DVC a zombie still holds the locks of its life. An init process lets none be; the first
+    process of a container may be no such.
+    """
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 0)
+
+
+def kill_group(process):
+    """SIGKILL a process and all that it started, and see them gone."""
+    with adopted():
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-process.pid, 0)
+
+
 def test_a_training_killed_and_taken_up_again_is_one_run_that_becomes_the_models(training):
     process, live = started_training(training)
-    os.killpg(process.pid, 9)
-    process.wait(30)
+    kill_group(process)
     statuses = {run.info.run_id: run.info.status for run in runs_of(training)}
     assert statuses[live.info.run_id] == "RUNNING"  # nobody was left to end it
     process, again = started_training(training)
     assert again.info.run_id == live.info.run_id
-    assert process.wait(240) == 0
+    assert process.wait(240) == 0, (training.path / "training.log").read_text()
     found = {run.info.run_id: run for run in runs_of(training)}
     assert {run.info.status for run in found.values()} == {"FINISHED"}
     followed = [run for run in found.values() if run.info.run_name == "lstm_subword"]

@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 
 import psutil
 
@@ -25,8 +27,15 @@ class Prefect:
         request = urllib.request.Request(
             f"{self.api}/{path}", json.dumps(query).encode(), {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
+        for _ in range(20):
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+                    raise
+                time.sleep(0.5)  # its database is busy: Prefect's own client asks again too
+        raise AssertionError(f"{path}: unavailable for ten seconds")
 
     def last_run(self):
         return self.post("flow_runs/filter", sort="START_TIME_DESC", limit=1)[0]

@@ -254,3 +254,22 @@ def test_scores_keep_their_lines_under_other_nats(char):
     assert flat_nats(doubled) == pytest.approx(2 * nats)
     assert doubled["nats_tokens"].to_numpy() == pytest.approx(2 * table["nats_tokens"].to_numpy())
     assert doubled["bytes"].to_pylist() == table["bytes"].to_pylist()
+
+
+def test_a_stream_that_has_ended_costs_nothing_more(word):
+    tokenizer, train, test = word
+    model = ngram(tokenizer, train, order=2)
+    positions = 0
+
+    class Counting:
+        vocabulary = model.vocabulary
+        start = staticmethod(model.start)
+
+        def score(self, ids_BT, state):
+            nonlocal positions
+            positions += ids_BT.size
+            return model.score(ids_BT, state)
+
+    nats = token_nats(Counting(), test, chunk=1)
+    assert positions == len(test.tokens)
+    assert nats == pytest.approx(token_nats(model, test, streams=1), abs=1e-12)

@@ -39,9 +39,10 @@ class NetworkModel:
             return self._read(begin_1B, self.network.zero_state(n))[1]
 
     def score(self, ids_BT: np.ndarray, state: State) -> tuple[np.ndarray, State]:
-        """(B, T) float64 nats and the state after."""
+        """(B, T) float64 nats and the state after; the first B streams of `state` go on."""
         ids_TB = torch.from_numpy(ids_BT.T.astype(np.int64)).to(self.network.bias.device)
         with torch.inference_mode():
+            state = _first(state, len(ids_BT))
             output_TBH, after = self._read(ids_TB, state)
             # Each token is predicted from the output before it; the first from the state's h.
             before_TBH = torch.cat([state[0][-1:], output_TBH[:-1]])
@@ -71,6 +72,12 @@ class NetworkModel:
             chosen_N = logits_NV.gather(1, part_N[:, None]).squeeze(1)
             nats.append((logits_NV.logsumexp(1) - chosen_N).double())
         return torch.cat(nats)
+
+
+def _first(state: State, n: int) -> State:
+    """The state of the first n streams."""
+    h_LBH, c_LBH = state
+    return h_LBH[:, :n].contiguous(), c_LBH[:, :n].contiguous()
 
 
 def load(

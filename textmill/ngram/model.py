@@ -67,12 +67,13 @@ class NgramModel:
     def score(self, ids_BT: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """-ln p of each id after all before it in its stream, float64 (B, T), and the new state.
 
+        Of a state of more than B streams the first B go on.
         After `</s>` the next line begins at `<s>`. An id that cannot be predicted costs infinity.
         Raises ValueError for an id outside the vocabulary.
         """
         if ids_BT.size and not 0 <= int(ids_BT.min()) <= int(ids_BT.max()) < self.size:
             raise ValueError(f"an id is outside the vocabulary of {self.size}")
-        words = np.concatenate([state, ids_BT.astype(np.int64)], axis=1)
+        words = np.concatenate([state[: len(ids_BT)], ids_BT.astype(np.int64)], axis=1)
         n_scored = ids_BT.shape[1]
         p_BT = self.tables[0].probabilities[words[:, self.order - 1 :]]
         rows = words

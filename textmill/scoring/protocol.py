@@ -26,7 +26,10 @@ class LanguageModel(Protocol):
         ...
 
     def score(self, ids_BT: np.ndarray, state: Any) -> tuple[np.ndarray, Any]:
-        """(B, T) float64 nats, -ln p(id | all before it in its stream), and the state after."""
+        """(B, T) float64 nats, -ln p(id | all before it in its stream), and the state after.
+
+        Of a state of more than B streams the first B go on, the others have ended.
+        """
         ...
 
     def distribution(self, state: Any) -> np.ndarray:
