@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from ruamel.yaml import YAML
 
 PARAMS = """\
@@ -178,13 +179,23 @@ def new_repository(root: Path, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def finished(new_repository) -> Repository:
-    """A repository in which the whole pipeline has run and is committed; do not change it."""
-    repository = new_repository("finished")
-    repository.run("dvc", "repro")
-    repository.run("git", "add", ".")
-    repository.run("git", "commit", "--quiet", "-m", "run")
-    return repository
+def finished(new_repository, tmp_path_factory) -> Repository:
+    """A repository in which the whole pipeline has run and is committed; do not change it.
+
+    Made once for all processes that run tests.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    made = folder / "finished"
+    with FileLock(folder / "finished.lock"):
+        if not made.exists():
+            repository = new_repository("finished")
+            repository.run("dvc", "repro")
+            repository.run("git", "add", ".")
+            repository.run("git", "commit", "--quiet", "-m", "run")
+            made.write_text(str(repository.path))
+    return Repository(Path(made.read_text()))
 
 
 @pytest.fixture
