@@ -73,7 +73,7 @@ clean: ## Remove what make and DVC made in the working tree (not DVC's cache)
 	python -m pip install --quiet --editable .
 	touch $@
 
-.venv/test.stamp: .venv/run.stamp
-	python -m pip install --quiet --editable '.[test]'
-	@python -m pip install --quiet --editable '.[oracle]' || echo "kenlm could not be built here: its tests are skipped"
-	touch $@
+.venv/test.stamp: .venv/bin/python pyproject.toml
+	@python -m pip install --quiet --editable '.[test,oracle]' || \
+	{ python -m pip install --quiet --editable '.[test]' && echo "kenlm could not be built here: its tests are skipped"; }
+	touch .venv/run.stamp $@

@@ -29,7 +29,7 @@ from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
 
 VOCABULARY, EMBEDDING, HIDDEN = 4_000, 256, 512
-BATCH, BPTT, THREADS = 8, 64, 2
+BATCH, BPTT, THREADS = 16, 24, 2
 WARM_UP = 3
 
 

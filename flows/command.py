@@ -26,9 +26,10 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background has SIGINT switched off
         signal.signal(number, interrupt)
     try:
-        return _run(given)
+        code = _run(given)
     except KeyboardInterrupt:
-        return 128 + (received[0] if received else signal.SIGINT)
+        code = 1
+    return 128 + received[0] if received else code
 
 
 def _run(given: argparse.Namespace) -> int:

@@ -102,6 +102,8 @@ def reproduce(
             return _reproduce(root, Walk(graph, schedule, stages, keeper, known), timeout_minutes)
     except (UserError, OSError) as error:
         return Failed(message=str(as_user_error(error)))
+    except KeyboardInterrupt:
+        return Cancelled(message="Ctrl-C ended the flow and all that it started")
 
 
 def _unchanged(root: Path) -> frozenset[str]:

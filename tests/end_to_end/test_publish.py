@@ -25,7 +25,7 @@ pytestmark = [
 
 MODELS = {"bigram_word", "kn4_char", "kn3_subword", "lstm_subword", "mix_subword"}
 PR_SET_CHILD_SUBREAPER = 36
-LONGER = ("steps: 60\n    evaluate_every: 20", "steps: 16000\n    evaluate_every: 400")
+LONGER = ("steps: 60\n    evaluate_every: 20", "steps: 6000\n    evaluate_every: 150")
 
 
 def client_of(repository):
@@ -179,11 +179,11 @@ def test_a_training_killed_and_taken_up_again_is_one_run_that_becomes_the_models
     followed = [run for run in found.values() if run.info.run_name == "lstm_subword"]
     assert len(followed) == 2  # the one of before and this one
     run = found[live.info.run_id]
-    assert run.data.params["steps"] == "16000"
+    assert run.data.params["steps"] == "6000"
     steps = [
         row.step for row in client_of(training).get_metric_history(run.info.run_id, "valid_loss")
     ]
-    assert sorted(steps) == list(range(400, 16001, 400))
+    assert sorted(steps) == list(range(150, 6001, 150))
     assert "5 models, nothing new" in textmill(training, "publish")
 
 

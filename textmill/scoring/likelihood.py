@@ -1,8 +1,8 @@
 """Nats of every token of a split, whatever the model.
 
 Documents are scored side by side as streams, the longest first, in chunks so that memory stays
-bounded; a stream that has ended is left out from the next chunk on. Neither the number of streams nor the chunk changes what a
-token costs (tested).
+bounded; a stream that has ended is left out from the next chunk on. Neither the number of streams
+nor the chunk changes what a token costs (tested).
 """
 
 from collections.abc import Iterator
