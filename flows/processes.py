@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from flows import supervisor
 

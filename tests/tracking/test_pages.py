@@ -1,5 +1,6 @@
 """MLflow's own pages over what was published, in a real browser: they open and show the numbers."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,24 +25,34 @@ FAILURES = ("Uncaught", "Unhandled", "Failed to load resource")
 
 
 @pytest.fixture
-def site(repository, wait_until_served):
-    """`make ui` over a published repository: its address, the view's address, runs by name."""
+def site(repository, wait_until_served, tmp_path):
+    """`make ui` over a published repository: its address, the view's address; ended by Ctrl-C."""
     publish(repository)
+    log = (tmp_path / "server.log").open("w+")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
     process = subprocess.Popen(
         [sys.executable, "-m", "textmill.tracking.ui"],
         cwd=repository, env={**kept, "PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=log, start_new_session=True,
     )  # fmt: skip
     try:
         address = re.match(r"MLflow: (\S+)", process.stdout.readline())[1]
         view = process.stdout.readline().split()[-1]
         wait_until_served(process, address)
         yield address, view
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 0
+        log.seek(0)
+        said = log.read()
+        assert "Uvicorn running" in said
+        assert "Traceback" not in said
+        assert "Warning" not in said
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait(20)
         process.stdout.close()
+        log.close()
 
 
 @pytest.fixture

@@ -1,8 +1,12 @@
 """`make ui` serves the store that publishing fills, on this machine only."""
 
+import signal
 import socket
 import subprocess
 import sys
+
+import psutil
+import pytest
 
 from textmill.tracking.ui import free_port, server_command
 
@@ -31,3 +35,22 @@ def test_a_server_of_the_users_is_named_and_none_is_started(made, root):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == "MLflow is at http://host:1\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_does_not_hear_ctrl_c_yet_is_ended(root, number):
+    """It is still importing, say."""
+    program = (
+        "import sys; from textmill.tracking.ui import run;"
+        "run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=root, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline() == "1\n"
+    [server] = psutil.Process(process.pid).children()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (0, "")
+    assert not server.is_running()

@@ -2,9 +2,15 @@
 
 import logging
 import os
+import signal
 import socket
+import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError
@@ -17,9 +23,12 @@ from textmill.tracking.views import HOST, PORT
 
 _log = logging.getLogger(__name__)
 
+GRACE = 3.0
+"""Seconds for a server to end by itself after Ctrl-C."""
+
 
 def main() -> None:
-    """Become `mlflow server`; or say where the server is that the user named."""
+    """Run `mlflow server` until Ctrl-C; or say where the server is that the user named."""
     root = find_root()
     uri = store_uri(root)
     if uri.startswith(("http://", "https://")):
@@ -32,7 +41,34 @@ def main() -> None:
         _log.info("In half a minute, the leaderboard: %s", link)
     # MLflow's background jobs are for language-model apps; their eight processes take 2 GB.
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
-    os.execv(command[0], command)  # noqa: S606
+    # What MLflow's packages say to each other about their futures is nothing to its readers.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")
+    run(command)
+
+
+def run(command: Sequence[str]) -> None:
+    """Run a server until it ends, or until Ctrl-C or SIGTERM ends it.
+
+    It starts with SIGINT ignored: its own handler, once installed, then ends it without the
+    tracebacks of those above. Where that has not happened in time, it is ended from here.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process = subprocess.Popen(command)
+    signal.signal(signal.SIGINT, ours)
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    with suppress(psutil.NoSuchProcess):
+        for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+            one.terminate()
+    process.wait()
 
 
 def leaderboard(server: str, root: Path = Path()) -> str | None:
