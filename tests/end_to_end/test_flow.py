@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ruamel.yaml import YAML
@@ -207,10 +207,16 @@ def test_serve_runs_on_schedule_cancels_and_survives_a_crash(scheduled, launch):
     assert again.returncode == 1
     assert f"process {serve.process.pid} since" in again.stderr
     eventually(lambda: serve.runs("SCHEDULED"))
+    deployment = serve.prefect.post("deployments/filter")[0]["id"]
+    # Farther away than a worker looks ahead, and past when the next worker comes.
+    due = datetime.now(UTC) + timedelta(seconds=12)
+    when = {"type": "SCHEDULED", "state_details": {"scheduled_time": due.isoformat()}}
+    lost = serve.prefect.post(f"deployments/{deployment}/create_flow_run", state=when)
     serve.process.kill()
     serve.process.wait()
     assert_nothing_left(repository)
     assert "nothing of make serve runs" in repository.run(*stop)
+    time.sleep(max(0.0, due.timestamp() - time.time()))
 
     before = time.time()
     serve = Serve(repository, launch)
@@ -218,11 +224,11 @@ def test_serve_runs_on_schedule_cancels_and_survives_a_crash(scheduled, launch):
     fired = eventually(lambda: len(done := serve.runs("COMPLETED")) >= 2 and done)
     assert all(run["auto_scheduled"] for run in fired)
     assert fired[0]["state"]["message"] == "2 stages: 2 Skipped"
-    assert [run for run in serve.runs("CANCELLED") if "missed" in run["state"]["message"]]
+    messages = {run["id"]: run["state"]["message"] for run in serve.runs("CANCELLED")}
+    assert "missed" in messages[lost["id"]]
     newest = max(run["expected_start_time"] for run in fired)
     assert datetime.fromisoformat(newest).timestamp() > before
 
-    deployment = prefect.post("deployments/filter")[0]["id"]
     prefect.post(f"deployments/{deployment}/pause_deployment")
     eventually(lambda: not serve.runs("PENDING", "RUNNING", "SCHEDULED"))
     repository.edit("steps: 60", "steps: 60000")

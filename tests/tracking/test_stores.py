@@ -210,7 +210,10 @@ def test_postgresql_takes_the_same(made, tmp_path):
     pytest.importorskip("psycopg2", reason="no driver: pip install psycopg2-binary")
     programs = POSTGRES[-1].parent
     port, data = free_port(), tmp_path / "postgres"
-    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    user = []
+    if os.geteuid() == 0:
+        runuser = shutil.which("runuser") or "/usr/sbin/runuser"
+        user = [runuser, "-u", "postgres", "--"]
     if user:
         data = Path(tempfile.gettempdir()) / f"textmill-postgres-{port}"  # that user's own
     started = False
