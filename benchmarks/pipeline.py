@@ -3,7 +3,7 @@
 The checkout's files are copied to a throw-away repository, in which everything is run by the
 environment of this interpreter: `dvc repro` from nothing, then what `make run` calls, with nothing
 to do. Peak memory is the largest of all steps, by their own accounts. `--quick`
-keeps three models and trains 40 steps, to check that the numbers are right, not the times.
+keeps three models and trains a small network for 40 steps, to check that the numbers are right, not the times.
 
     python -m benchmarks.pipeline [--quick] [--json FILE]
 """
@@ -69,7 +69,14 @@ def shrink(params: Path) -> None:
     content["ngrams"] = {"kn5_subword": content["ngrams"]["kn5_subword"]}
     network = content["networks"]["lstm_subword"]
     content["networks"] = {
-        "lstm_subword": {**network, "steps": 40, "evaluate_every": 40, "warmup": 5}
+        "lstm_subword": {
+            **network,
+            "embedding": 64,
+            "hidden": 64,
+            "steps": 40,
+            "evaluate_every": 40,
+            "warmup": 5,
+        }
     }
     content["mixtures"] = {"mix_subword": content["mixtures"]["mix_subword"]}
     with params.open("w") as file:
