@@ -2,8 +2,8 @@
 
 The checkout's files are copied to a throw-away repository, in which everything is run by the
 environment of this interpreter: `dvc repro` from nothing, then what `make run` calls, with nothing
-to do. Peak memory is the largest of all steps, by their own accounts. `--quick`
-keeps three models and trains a small network for 40 steps, to check that the numbers are right, not the times.
+to do. Peak memory is the largest of all steps, by their own accounts. `--quick` keeps three models
+and trains a small network for 40 steps, to check that the numbers are right, not the times.
 
     python -m benchmarks.pipeline [--quick] [--json FILE]
 """
