@@ -16,6 +16,7 @@ from textmill.base.files import replacing
 from textmill.text import archive
 from textmill.text.catalogue import Corpus
 from textmill.text.mirrors import Patience, SourceError, bring
+from textmill.text.names import ArchiveError
 
 _log = logging.getLogger(__name__)
 
@@ -88,26 +89,29 @@ def misfit(corpus: Corpus, path: Path) -> str:
         if found != wanted:
             size = path.stat().st_size
             return f"{size:,} bytes whose {kind} is {found}, not the pinned {wanted}"
-    if not corpus.is_archive:
+    if not corpus.members:
         return ""
     try:
         return _misfit_members(corpus, path)
-    except archive.ArchiveError as error:
+    except ArchiveError as error:
         return str(error)
 
 
 def _misfit_members(corpus: Corpus, path: Path) -> str:
-    with archive.opened(path) as opened:
-        present = set(opened.namelist())
-        for member, wanted in corpus.members.items():
-            if member not in present:
-                return f"has no member {member}"
-            found = archive.member_sha256(opened, member)
-            if found != wanted:
-                return f"the sha256 of its member {member} is {found}, not the pinned {wanted}"
-        for pattern in corpus.take:
-            if not archive.matching(opened, [pattern]):
-                return f"has no member that fits {pattern}"
+    packed = archive.packing_of(path, corpus.filename, has_members=True)
+    assert packed is not None, "members are asked of an archive"
+    found = {}
+    for member in archive.members(path, packed, corpus.unpack_limit):
+        if member.name in corpus.members:
+            total = hashlib.sha256()
+            for chunk in member.chunks:
+                total.update(chunk)
+            found[member.name] = total.hexdigest()
+    for name, wanted in corpus.members.items():
+        if name not in found:
+            return f"has no member {name}"
+        if found[name] != wanted:
+            return f"the sha256 of its member {name} is {found[name]}, not the pinned {wanted}"
     return ""
 
 
@@ -117,4 +121,4 @@ def _pin_in_words(corpus: Corpus) -> str:
     if corpus.sha1:
         return f"sha1 {corpus.sha1}"
     members = ", ".join(f"{name} {value}" for name, value in corpus.members.items())
-    return f"a zip with these members and sha256: {members}"
+    return f"an archive with these members and sha256: {members}"
