@@ -6,6 +6,7 @@ xz take it for the end, and would lose the rest of a file whose second stream is
 """
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -33,7 +34,8 @@ class Readable(Protocol):
 
 def is_damage(error: Exception) -> bool:
     """Whether the bytes are to blame, and not the disk or the folder that they lie in."""
-    return not (isinstance(error, OSError) and error.errno is not None)
+    # A header that points before the file's beginning ends in a seek with an invalid argument.
+    return not isinstance(error, OSError) or error.errno in (None, errno.EINVAL)
 
 
 @contextmanager
