@@ -9,7 +9,8 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
-from textmill.text.mirrors import Patience, SourceError, bring
+from textmill.text.mirrors import Patience, bring
+from textmill.text.partial import Asked, SourceError
 
 TEXT = "Grüße aus dem Netz\n".encode() * 1000
 ONCE = Patience(seconds=5, pauses=())
@@ -116,16 +117,6 @@ def test_a_copy_by_hand_is_taken_first_and_a_damaged_one_is_replaced(
     assert web.asked == ["/t"]
 
 
-def test_what_a_killed_download_left_behind_is_neither_taken_nor_kept(
-    web: Any, corpus_of: MakeCorpus, tmp_path: Path
-) -> None:
-    (tmp_path / ".partial").mkdir()
-    (tmp_path / ".partial/body").write_bytes(TEXT[:500])
-    corpus = corpus_of(TEXT, web.page("/t", (200, TEXT)))
-    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
-
-
 def test_a_damaged_copy_by_hand_is_named_in_the_message(
     corpus_of: MakeCorpus, tmp_path: Path
 ) -> None:
@@ -171,4 +162,4 @@ def test_a_home_folder_of_nobody_and_an_address_that_cannot_be_read_end_in_words
     message = refusal(corpus_of(TEXT, "~no-such-user/t.txt"), tmp_path)
     assert "~no-such-user/t.txt: Could not determine home directory" in message
     with pytest.raises(SourceError, match="Invalid IPv6 URL"):
-        bring("https://[::1", tmp_path, ONCE)
+        bring("https://[::1", tmp_path / "x", ONCE, Asked("t", 9))

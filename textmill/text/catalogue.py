@@ -15,6 +15,7 @@ import re
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -26,6 +27,8 @@ from textmill.text.rules import PROFILES
 SPLITS = ("train", "valid", "test")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
 _FILENAME = re.compile(r"[^./\0][^/\0]*")
+_SCHEMES = ("https", "http", "file", "pypi")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _PYPI = re.compile(r"pypi:[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+")
 
 
@@ -193,13 +196,12 @@ def _check_source(source: str) -> None:
         raise ValueError(f"sources: {source} is not of the form pypi:NAME==VERSION")
     if not source.strip() or "\0" in source:
         raise ValueError(f'sources: "{source}" is no source')
-    scheme, separator, _ = source.partition("://")
+    scheme, separator, rest = source.partition("://")
     if not separator or scheme == "file":
         return
     if scheme not in ("https", "http"):
-        raise ValueError(
-            f"sources: {source} begins with none of https://, http://, file:, pypi: and is no path"
-        )
+        _check_scheme(source, scheme, rest)
+        return
     try:
         address = urllib.parse.urlsplit(source)
         complete = bool(address.hostname) and (address.port is None or address.port > 0)
@@ -207,6 +209,17 @@ def _check_source(source: str) -> None:
         raise ValueError(f"sources: {source} is not a valid address ({error})") from None
     if not complete or re.search(r"\s", source):
         raise ValueError(f"sources: {source} is not a valid address")
+
+
+def _check_scheme(source: str, scheme: str, rest: str) -> None:
+    """Any scheme may be fsspec's, which only the download asks; a slip of the usual is told."""
+    hint = get_close_matches(scheme, _SCHEMES, n=1, cutoff=0.75)
+    if hint or not _SCHEME.fullmatch(scheme) or not rest.strip("/"):
+        meant = f'; did you mean "{hint[0]}"?' if hint else ""
+        raise ValueError(
+            f"sources: {source} begins with none of https://, http://, file:, pypi:, is no path "
+            f"and no address such as s3://BUCKET/NAME{meant}"
+        )
 
 
 def _check_hash(name: str, value: str, digits: int) -> None:
