@@ -56,7 +56,9 @@ def _in_words(url: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        package = (error.name or "fsspec").partition(".")[0]
+        # fsspec words the error anew, and only the first one holds the name.
+        name = error.name or getattr(error.__cause__, "name", None) or "fsspec"
+        package = name.partition(".")[0]
         said = f"needs a package that is not installed: pip install {package}"
         raise SourceError(said) from None
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
