@@ -95,6 +95,15 @@ def test_a_busy_server_is_tried_again_and_a_missing_file_is_not(
     assert "/down: HTTP 500 Internal Server Error (3 tries)" in message
 
 
+@pytest.mark.parametrize("status", [204, 206, 416])
+def test_an_answer_that_nobody_asked_for_is_named(
+    status: int, web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    message = refusal(corpus_of(TEXT, web.page("/t", (status, b""))), tmp_path)
+    assert f"/t: HTTP {status} " in message
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_that_does_not_answer_ends_in_words(corpus_of: MakeCorpus, tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

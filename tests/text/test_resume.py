@@ -7,11 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.text.ranges import RangeFile
 from textmill.base.errors import UserError
@@ -103,6 +106,60 @@ def test_what_is_not_the_rest_of_the_same_file_makes_it_begin_anew(
     assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == file.data
     assert file.asked[1:] == [("bytes=5000-", '"one"'), (None, None)][:requests]
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    breaks=st.lists(st.integers(0, 3000), max_size=6),
+    changes=st.lists(st.booleans(), min_size=7, max_size=7),
+    knows_ranges=st.booleans(),
+    checks_mark=st.booleans(),
+    shift=st.sampled_from([0, 0, 0, 1]),
+)
+def test_wherever_it_breaks_and_whatever_the_server_does_the_pinned_bytes_come_in_the_end(
+    breaks: list[int], changes: list[bool], knows_ranges: bool, checks_mark: bool, shift: int,
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path,
+) -> None:  # fmt: skip
+    text = TEXT[:3000]
+    file = RangeFile(
+        text, breaks=breaks, knows_ranges=knows_ranges, checks_mark=checks_mark, shift=shift
+    )
+    corpus = corpus_of(text, web.script("/t", file))
+    for changed in changes:
+        file.data, file.marks = (
+            (text[::-1], {"ETag": '"two"'}) if changed else (text, {"ETag": '"one"'})
+        )
+        with suppress(UserError):
+            assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == text
+    file.breaks = ()
+    file.data, file.marks = text, {"ETag": '"one"'}
+    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == text
+    (tmp_path / "text.txt").unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    file = RangeFile(TEXT)
+
+    def chunks(handler: BaseHTTPRequestHandler) -> None:
+        if handler.headers["Range"]:
+            file(handler)
+            return
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.send_header("ETag", '"one"')
+        handler.end_headers()
+        handler.wfile.write(b"1000\r\n" + TEXT[:0x1000] + b"\r\n1000\r\n" + TEXT[0x1000:0x1100])
+
+    corpus = corpus_of(TEXT, web.script("/t", chunks))
+    assert "/t: the connection broke off (IncompleteRead" in break_off(corpus, tmp_path)
+    assert bodies(tmp_path) == [TEXT[:0x1100]]
+    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
+    assert file.asked == [(f"bytes={0x1100}-", '"one"')]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path, PurePosixPath
 
+from textmill.base.progress import Progress
 from textmill.text import archive
 from textmill.text.catalogue import Corpus
 from textmill.text.names import ArchiveError
@@ -22,10 +23,11 @@ def unpack(path: Path, packed: Packing, corpus: Corpus, folder: Path) -> None:
     beside = folder.with_name(f"{folder.name}.whole")
     wanted = sorted(corpus.members) or list(corpus.take)
     names = []
-    for member in archive.members(path, packed, corpus.unpack_limit):
-        if _is_wanted(member.name, corpus):
-            _write(member, beside / member.name)
-            names.append(member.name)
+    with Progress(None, "bytes", f"unpacking {path.name}") as progress:
+        for member in archive.members(path, packed, corpus.unpack_limit):
+            if _is_wanted(member.name, corpus):
+                _write(member, beside / member.name, progress)
+                names.append(member.name)
     for pattern in wanted:
         if not any(_fits(name, pattern, corpus) for name in names):
             raise ArchiveError(f"has no member that fits {pattern}")
@@ -45,10 +47,12 @@ def _fits(name: str, pattern: str, corpus: Corpus) -> bool:
     return name == pattern if corpus.members else archive.fits(name, [pattern])
 
 
-def _write(member: archive.Member, target: Path) -> None:
+def _write(member: archive.Member, target: Path, progress: Progress) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with target.open("xb") as file:
-            file.writelines(member.chunks)
+            for chunk in member.chunks:
+                file.write(chunk)
+                progress.advance(len(chunk))
     except FileExistsError:  # two names that are one here: by case, or by form of an accent
         raise ArchiveError(f"the member {member.name} is there twice on this disk") from None

@@ -26,7 +26,7 @@ _BUSY = {408, 425, 429, 500, 502, 503, 504}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
-class _OtherFileError(Exception):
+class _OtherFileError(SourceError):
     """The server has no rest of the file that came before."""
 
 
@@ -70,12 +70,12 @@ def _total_of_rest(headers: Message, stand: Stand) -> int | None:
     """Bytes of the whole file, when the answer is the asked-for rest of the same file."""
     fits = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
     if not fits or int(fits[1]) != stand.done:
-        raise _OtherFileError
+        raise _OtherFileError("another part than the one asked for")
     if (mark := _mark(headers)) and mark != stand.mark:
-        raise _OtherFileError
+        raise _OtherFileError("the file has changed")
     total = stand.total if fits[2] == "*" else int(fits[2])
     if stand.total is not None and total != stand.total:
-        raise _OtherFileError
+        raise _OtherFileError("the file has changed its size")
     return total
 
 
@@ -115,7 +115,7 @@ def _in_words(seconds: float) -> Iterator[None]:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise _OtherFileError from None
+            raise _OtherFileError(f"HTTP {error.code} {error.reason}") from None
         reason = f"HTTP {error.code} {error.reason}".rstrip()
         wait = _wait(error.headers.get("Retry-After", ""))
         raise SourceError(reason, again=error.code in _BUSY, wait=wait) from None
