@@ -123,6 +123,27 @@ def test_a_single_file_that_unpacks_past_its_limit_is_refused(
         raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "same"),
+    [
+        ("t.txt", TEXT, True),
+        ("t.txt", compress(TEXT, "gz"), True),
+        ("t.txt.gz", compress(TEXT, "gz"), False),
+        ("t", TEXT, True),
+        ("t", compress(TEXT, "gz"), False),
+    ],
+)
+def test_the_record_tells_whether_the_raw_file_is_what_the_pin_is_of(
+    name: str, data: bytes, same: bool, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    (tmp_path / "source").write_bytes(data)
+    corpus = corpus_of(data, str(tmp_path / "source"), filename=name)
+    raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
+    (file,) = raw.read(tmp_path / "raw").values()
+    assert (file == data) == same
+    assert raw.is_download(read_json(tmp_path / "raw/source.json")) == same
+
+
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -1,5 +1,7 @@
 """Tars of every compression: what is read, and what is refused."""
 
+import shutil
+import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +160,24 @@ def test_the_limit_of_an_entry_holds_and_leaves_nothing(
     enough = corpus_of(data, str(tmp_path / "source"), **(other | {"unpack_limit": len(BOOKS)}))
     raw.store("tale", enough, tmp_path / "downloads", tmp_path / "raw2")
     assert raw.read(tmp_path / "raw2")["one.txt"] == b"one"
+
+
+@pytest.mark.parametrize("form", ["v7", "gnu", "ustar", "posix"])
+def test_what_the_command_tar_wrote_is_read(form: str, tmp_path: Path) -> None:
+    if not shutil.which("tar"):
+        pytest.skip("no tar here")
+    long = f"{'folder-' * 8}/{'a long name ' * 2}" if form in ("v7", "ustar") else "n" * 230
+    members = {f"books/{long}.txt": b"one", "books/zwölf.txt": BIG, "books/empty": b""}
+    for name, data in members.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    command = ["tar", f"--format={form}", "-cf", "t.tar", "books"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert walk(tmp_path / "t.tar") == members
+    joined = (tmp_path / "t.tar").read_bytes()
+    packed = compress(joined[:700], "gz") + compress(joined[700:], "gz")
+    (tmp_path / "t.tgz").write_bytes(packed)
+    assert walk(tmp_path / "t.tgz") == members
 
 
 @settings(

@@ -23,7 +23,7 @@ from textmill.lineage.lock import LOCK, LockedStage, read_lock
 from textmill.reports.records import from_json
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
-from textmill.text import local
+from textmill.text import local, raw
 
 FILES = layout.RAW / "files"
 SOURCE = layout.RAW / "source.json"
@@ -231,8 +231,8 @@ def _pinned(
     if entry.get("sha256"):
         said = (recorded.get("download") or {}).get("sha256")
         yield f"sha256 {entry['sha256']}", f"sha256 {said}"
-    if entry.get("sha1") and [*files.values()] == [(recorded.get("download") or {}).get("sha256")]:
-        (name,) = files  # which is the download itself, and not what came out of it
+    if entry.get("sha1") and raw.is_download(recorded):
+        (name,) = files
         yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
     for member, sha256 in (entry.get("members") or {}).items():
         ours = next((name for name in files if member.endswith(f"/{name}") or member == name), "")

@@ -5,12 +5,13 @@ neither which mirror answered nor when, so that one pin gives one folder, byte f
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, sha256_of, write_json
-from textmill.text import archive, local
+from textmill.text import archive, local, packing
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
 from textmill.text.mirrors import Patience
@@ -53,6 +54,15 @@ def read(folder: Path) -> dict[str, bytes]:
         raise UserError(
             f"cannot read {error.filename} ({error.strerror})", next_step="dvc repro"
         ) from None
+
+
+def is_download(source: Mapping[str, Any]) -> bool:
+    """Whether a `source.json` has one file, which is the download and not what came out of it."""
+    name = source["files"][0]["name"]
+    download = source.get("download") or {"name": name}
+    if len(source["files"]) > 1 or name != download["name"] or packing.by_name(name):
+        return False
+    return not packing.says_nothing(name) or source["files"][0]["sha256"] == download.get("sha256")
 
 
 def _copy(path: Path, target: Path) -> None:
