@@ -95,6 +95,14 @@ def test_a_busy_server_is_tried_again_and_a_missing_file_is_not(
     assert "/down: HTTP 500 Internal Server Error (3 tries)" in message
 
 
+def test_letters_beyond_ascii_in_an_address_are_sent_as_browsers_do(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    web.page("/B%C3%BCcher/100%25.txt?a=%20b", (200, TEXT))
+    corpus = corpus_of(TEXT, f"{web.address}/Bücher/100%25.txt?a=%20b")
+    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
+
+
 @pytest.mark.parametrize("status", [204, 206, 416])
 def test_an_answer_that_nobody_asked_for_is_named(
     status: int, web: Any, corpus_of: MakeCorpus, tmp_path: Path

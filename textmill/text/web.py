@@ -11,8 +11,10 @@ carry the project's.
 import email.utils
 import http.client
 import re
+import string
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from textmill.text.partial import Asked, Partial, SourceError, Stand
 
 _HEADERS = {"User-Agent": "textmill/0.1 (corpus download)", "Accept-Encoding": "identity"}
 _BUSY = {408, 425, 429, 500, 502, 503, 504}
+_ASCII = string.ascii_letters + string.digits + string.punctuation
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -82,7 +85,8 @@ def _total_of_rest(headers: Message, stand: Stand) -> int | None:
 def _mark(headers: Message) -> str:
     """What If-Range takes: a strong ETag, else the time of last change, else nothing."""
     tag = headers.get("ETag", "").strip()
-    return tag if tag.startswith('"') else headers.get("Last-Modified", "").strip()
+    mark = tag if tag.startswith('"') else headers.get("Last-Modified", "").strip()
+    return mark if mark.isprintable() else ""  # a folded one could not be sent back
 
 
 @contextmanager
@@ -91,7 +95,8 @@ def _answer(
 ) -> Iterator[http.client.HTTPResponse]:
     with _in_words(seconds):
         # `bring` passes http and https addresses only.
-        request = urllib.request.Request(url, headers=_HEADERS | headers)  # noqa: S310
+        address = urllib.parse.quote(url, safe=_ASCII)
+        request = urllib.request.Request(address, headers=_HEADERS | headers)  # noqa: S310
         response = urllib.request.urlopen(request, timeout=seconds)  # noqa: S310
     with response:
         yield response
