@@ -18,12 +18,18 @@ class Web:
     def __init__(self, address: str) -> None:
         self.address = address
         self.pages: dict[str, list[tuple[int, bytes, int | None]]] = {}
+        self.scripts: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
         self.asked: list[str] = []
         self.agents: list[str] = []
 
     def page(self, path: str, *answers: tuple[int, bytes] | tuple[int, bytes, int]) -> str:
         """Answer `path` with these, one after the other, the last one for ever."""
         self.pages[path] = [(*answer, None)[:3] for answer in answers]
+        return self.address + path
+
+    def script(self, path: str, answer: Callable[[BaseHTTPRequestHandler], None]) -> str:
+        """Leave the whole answer to a function."""
+        self.scripts[path] = answer
         return self.address + path
 
 
@@ -33,6 +39,9 @@ def web() -> Iterator[Web]:
         def do_GET(self) -> None:
             site.asked.append(self.path)
             site.agents.append(self.headers["User-Agent"])
+            if self.path in site.scripts:
+                site.scripts[self.path](self)
+                return
             answers = site.pages.get(self.path, [(404, b"", None)])
             status, body, length = answers.pop(0) if len(answers) > 1 else answers[0]
             self.send_response(status)

