@@ -147,9 +147,9 @@ def test_the_workers_of_a_killed_stage_die_with_it(checkout):
     assert faults.take_hashes(checkout) == expected
 
 
-def test_another_input_is_read_anew_by_the_same_worker(checkout, tmp_path):
-    """A worker keeps a tokenizer for one scratch folder, which one input names."""
+def test_a_vocabulary_written_anew_is_read_anew(checkout, tmp_path):
     seen: list[Path] = []
+    vocabulary = checkout / layout.vocabulary(faults.TOKENIZER)
 
     def load(folder):
         seen.append(folder)
@@ -157,4 +157,7 @@ def test_another_input_is_read_anew_by_the_same_worker(checkout, tmp_path):
 
     write(checkout, tmp_path / "a", load=load)
     write(checkout, tmp_path / "b", load=load)
-    assert seen == [checkout / layout.vocabulary(faults.TOKENIZER)] * 2
+    assert seen == [vocabulary]
+    os.utime(vocabulary / "tokenizer.json", (2e9, 2e9))
+    write(checkout, tmp_path / "c", load=load)
+    assert seen == [vocabulary] * 2

@@ -83,7 +83,8 @@ def lines_of_table(table: pa.Table) -> Lines:
     np.cumsum(np.concatenate(lengths) if lengths else [], out=offsets[1:])
     flat = [chunk.flatten().to_numpy() for chunk in lists.chunks]
     columns = {name: table[name].to_numpy() for name in NUMBERS}
-    tokens = flat[0] if len(flat) == 1 else np.concatenate(flat)
+    none = np.zeros(0, dtype=lists.type.value_type.to_pandas_dtype())
+    tokens = flat[0] if len(flat) == 1 else np.concatenate([none, *flat])
     return Lines(tokens=tokens, offsets=offsets, **columns)
 
 

@@ -23,6 +23,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from textmill.base.errors import UserError
 from textmill.base.files import read_json, read_table, sha256_of, write_json
 from textmill.base.progress import Progress
@@ -41,7 +44,10 @@ LoadCodec = Callable[[Path], Codec]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of one split, and the file to write."""
+    """One piece of one split, and the file to write.
+
+    stamp: when the vocabulary was last written, so that no worker goes on with one of before.
+    """
 
     split: str
     documents: Path
@@ -49,6 +55,7 @@ class Task:
     shard: Path
     load: LoadCodec
     vocabulary: Path
+    stamp: int
 
 
 def write_splits(
@@ -67,8 +74,9 @@ def write_splits(
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables = {split: read_table(path) for split, path in splits.items()}
+    stamp = max((file.stat().st_mtime_ns for file in vocabulary.rglob("*")), default=0)
     tasks = [
-        Task(split, path, piece, folder / f"{split}-{number:05d}.arrow", load, vocabulary)
+        Task(split, path, piece, folder / f"{split}-{number:05d}.arrow", load, vocabulary, stamp)
         for split, path in splits.items()
         for number, piece in enumerate(plan_pieces(tables[split], bytes_a_piece))
     ]
@@ -86,11 +94,24 @@ def work(task: Task) -> Shard:
     record = task.shard.with_suffix(".json")
     if shard := _finished(task.shard, record):
         return shard
-    codec = _codec(task.load, task.vocabulary, task.shard.parent)
-    documents = read_table(task.documents)
-    shard = write_shard(lines_of(cut(documents, task.piece), task.piece.first), codec, task.shard)
+    texts = cut(read_table(task.documents), task.piece)
+    _check_line_ends(texts, task)
+    codec = _codec(task.load, task.vocabulary, task.stamp)
+    shard = write_shard(lines_of(texts, task.piece.first), codec, task.shard)
     write_json(record, asdict(shard))
     return shard
+
+
+def _check_line_ends(texts: pa.Table, task: Task) -> None:
+    """What stands behind a text's last line end would be lost in silence."""
+    is_whole = pc.or_(pc.ends_with(texts["text"], "\n"), pc.equal(texts["text"], ""))
+    if not pc.all(is_whole, min_count=0).as_py():
+        row = task.piece.first + pc.index(is_whole, False).as_py()
+        raise UserError(
+            f"the text of document {row:,} does not end with a line end",
+            where=str(task.documents),
+            next_step=f"delete {task.documents}, then: dvc repro",
+        )
 
 
 def _worked_on(tasks: list[Task], executor: Executor | None) -> Iterator[Shard]:
@@ -134,8 +155,8 @@ def _end_after(parent: Any) -> None:
 
 
 @lru_cache(maxsize=1)
-def _codec(load: LoadCodec, vocabulary: Path, folder: Path) -> Codec:  # noqa: ARG001
-    """A worker reads a tokenizer once. Another `folder` is another input, so it is read anew."""
+def _codec(load: LoadCodec, vocabulary: Path, stamp: int) -> Codec:  # noqa: ARG001
+    """A worker reads a tokenizer once, and anew when it has been written anew."""
     return load(vocabulary)
 
 
