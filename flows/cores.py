@@ -1,8 +1,9 @@
 """How many cores a stage wants: the thread count that it pins, never the machine's.
 
 A thread count decides rounding, so a stage is made to wait for cores and is never given fewer.
-It is known by what the stage declares: the parameters of a network (`threads`), or a folder of a
-subword tokenizer, which sentencepiece fills with a count of its own.
+It is known by what the stage declares: the parameters of a network (`threads`), a folder of a
+subword tokenizer, which sentencepiece fills with a count of its own, or a folder of shards, which
+so many processes fill, each with its threads.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
 from textmill.repository import layout
 from textmill.repository.stages import Stage, read_stages, read_yaml
+from textmill.shards.work import WORKERS as SHARD_WORKERS
 from textmill.tokenizers.subwords import THREADS as SUBWORD_THREADS
 
 
@@ -31,9 +33,10 @@ def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
         if f"networks.{name}" in stage.params:
             pinned.append(_threads(name, entry))
     for name, entry in tokenizers.items():
-        folders = {str(layout.vocabulary(name)), str(layout.shards(name))}
-        if isinstance(entry, Mapping) and entry.get("kind") == "subword":
-            pinned += [SUBWORD_THREADS] * bool(folders & set(stage.outs))
+        is_subword = isinstance(entry, Mapping) and entry.get("kind") == "subword"
+        threads = SUBWORD_THREADS if is_subword else 1
+        pinned += [threads] * (str(layout.vocabulary(name)) in stage.outs)
+        pinned += [threads * SHARD_WORKERS] * (str(layout.shards(name)) in stage.outs)
     return max(pinned)
 
 

@@ -15,7 +15,7 @@ def main() -> None:
     entry = settings.load("ngram", key)["ngrams"][key]
     config: NgramConfig = settings.parse(NgramConfig, entry, f"params.yaml: ngrams.{key}")
     vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
-    train = read_split(layout.shards(config.tokenizer), "train")
+    train = read_split(layout.shards(config.tokenizer), "train", vocabulary.fingerprint)
     model = estimate(train.tokens, train.offsets, vocabulary, config)
     save(model, layout.model(key))
 

@@ -20,8 +20,8 @@ def main() -> None:
     shards = layout.shards(config.tokenizer)
     scratch = settings.scratch()
     train(
-        read_split(shards, "train"),
-        read_split(shards, "valid"),
+        read_split(shards, "train", vocabulary.fingerprint),
+        read_split(shards, "valid", vocabulary.fingerprint),
         vocabulary,
         config,
         folder=layout.model(key),

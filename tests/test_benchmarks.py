@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-BENCHMARKS = ("pipeline", "services", "ngram", "training", "intervals", "threads")
+BENCHMARKS = ("pipeline", "services", "ngram", "training", "intervals", "threads", "faults")
 
 
 @pytest.mark.slow
@@ -25,6 +25,6 @@ def test_make_bench_runs_them_all(root):
     files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {"report", "__init__"}
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram training intervals threads;"
+        "for name in pipeline services ngram training intervals threads faults;"
         in (root / "Makefile").read_text()
     )

@@ -6,6 +6,7 @@ from flows.cores import cores_of, read_cores
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
 from textmill.repository.stages import Stage, read_yaml
+from textmill.shards.work import WORKERS
 from textmill.tokenizers.subwords import THREADS
 
 PARAMS = {
@@ -29,8 +30,9 @@ def stage(params=(), outs=()):
         ),
         (["networks"], ["reports/leaderboard.json"], 1),
         (["tokenizers.bpe"], ["data/vocabulary/bpe"], THREADS),
-        ([], ["data/shards/bpe"], THREADS),
-        ([], ["data/shards/word"], 1),
+        ([], ["data/shards/bpe"], THREADS * WORKERS),
+        ([], ["data/vocabulary/word"], 1),
+        ([], ["data/shards/word"], WORKERS),
         (["ngrams.kn"], ["models/kn"], 1),
     ],
 )
@@ -53,5 +55,7 @@ def test_the_pipeline_of_this_checkout(root):
             cores[f"train@{name}"] == cores[f"evaluate_network@{name}"] == entry.get("threads", 2)
         )
     for name, entry in params["tokenizers"].items():
-        assert cores[f"shard@{name}"] == (THREADS if entry["kind"] == "subword" else 1)
+        threads = THREADS if entry["kind"] == "subword" else 1
+        assert cores[f"vocabulary@{name}"] == threads
+        assert cores[f"shard@{name}"] == threads * WORKERS
     assert cores["compare"] == cores["download"] == 1

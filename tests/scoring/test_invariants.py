@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill.base.files import write_json
+from textmill.base.files import write_json, write_table
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.scoring.likelihood import token_nats
@@ -17,7 +17,8 @@ from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.spelling import no_bill, train_spelling
 from textmill.scoring.units import flat_nats, measure, scores_table, with_nats
 from textmill.shards.reader import Lines, read_split
-from textmill.shards.writer import write_split
+from textmill.shards.work import write_splits
+from textmill.shards.writer import Codec
 from textmill.tokenizers import store
 from textmill.tokenizers.characters import CharConfig
 from textmill.tokenizers.subwords import SubwordConfig
@@ -45,10 +46,10 @@ def tokenized(config, documents, folder):
     bill = no_bill
     if tokenizer.kind != "subword":
         bill = train_spelling(dropped, tokenizer.vocabulary, tokenizer.kind).nats
-    entries = {
-        "train": write_split(documents_table([TRAIN]), "train", tokenizer, bill, folder),
-        "test": write_split(documents_table(documents), "test", tokenizer, bill, folder),
-    }
+    sources = {"train": folder / "train-documents", "test": folder / "test-documents"}
+    for path, split in zip(sources.values(), ([TRAIN], documents), strict=True):
+        write_table(path, documents_table(split))
+    entries = write_splits(sources, lambda _: Codec(tokenizer, bill), folder, folder)
     write_json(folder / "manifest.json", {"format": 1, "fingerprint": "", "splits": entries})
     return tokenizer, read_split(folder, "train"), read_split(folder, "test")
 

@@ -6,7 +6,7 @@ command can end with one clear message instead of a traceback. Any other excepti
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 _OUTSIDE = [
@@ -35,11 +35,19 @@ class UserError(Exception):
         self.where = where
         self.next_step = next_step
 
+    def __reduce__(self) -> tuple[Callable[..., "UserError"], tuple[str, str, str]]:
+        return _raised_elsewhere, (self.what, self.where, self.next_step)
+
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
         if self.next_step:
             lines.append(f"  -> {self.next_step}")
         return "\n".join(lines)
+
+
+def _raised_elsewhere(what: str, where: str, next_step: str) -> UserError:
+    """The error as it came out of a worker process."""
+    return UserError(what, where=where, next_step=next_step)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

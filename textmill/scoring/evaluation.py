@@ -49,7 +49,7 @@ def evaluate(
     """
     tables, unknown = {}, 0
     for split in SCORED:
-        lines = read_split(shards, split)
+        lines = read_split(shards, split, model.vocabulary.fingerprint)
         nats = token_nats(model, lines, streams=streams, chunk=chunk)
         tables[split] = scores_table(lines, nats)
         unknown += int(lines.n_unknown.sum())

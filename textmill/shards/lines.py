@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-BYTES_A_PIECE = 64 << 20
+from textmill.shards.pieces import BYTES_A_PIECE, cut, plan_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,6 @@ def lines_of(documents: pa.Table, first_row: int = 0) -> TextLines:
 
 
 def pieces_of(documents: pa.Table, bytes_a_piece: int = BYTES_A_PIECE) -> Iterator[TextLines]:
-    """The lines in pieces of whole documents of about this many bytes, to bound memory."""
-    sizes = documents["n_bytes"].to_numpy()
-    piece_of = (np.cumsum(sizes) - sizes) // bytes_a_piece
-    starts = np.flatnonzero(np.diff(piece_of, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(documents)], strict=True):
-        yield lines_of(documents.slice(start, stop - start), int(start))
+    """The lines in pieces of about this many bytes (see `pieces`), to bound memory."""
+    for piece in plan_pieces(documents, bytes_a_piece):
+        yield lines_of(cut(documents, piece), piece.first)

@@ -1,4 +1,4 @@
-"""Write a tokenized split: a row a line, about 64 MB of text a shard.
+"""Write tokenized lines as a shard: a row a line, one piece of the text a shard.
 
 Columns: doc (row number in the cleaned split), tokens (uint16 or uint32, without `<s>`, with the
 final `</s>`), n_bytes and n_characters (the line end counts as one), n_words (without the line
@@ -6,7 +6,8 @@ end), n_unknown, and nats_spelling: what it costs to spell the line's unknown un
 depends on the tokenizer alone, so it is paid once here and not by every model.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +16,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from textmill.base.files import sha256_of, write_table
-from textmill.shards.lines import TextLines, pieces_of
+from textmill.shards.lines import TextLines
 from textmill.tokenizers.tokenizer import Encoded, Tokenizer, with_line_ends
 from textmill.tokenizers.vocabulary import UNKNOWN
 from textmill.tokenizers.words import split_words
 
 SpellingBill = Callable[[pa.StringArray], np.ndarray]
 """Nats for each of a column of unknown texts."""
+COUNTS = ("tokens", "bytes", "characters", "words", "unknown")
 
 
-def write_split(
-    documents: pa.Table, split: str, tokenizer: Tokenizer, bill: SpellingBill, folder: Path
-) -> dict[str, Any]:
-    """Write the shards of one split into `folder`; returns its entry of the manifest."""
-    shards: list[dict[str, Any]] = []
-    totals, lossy = np.zeros(5, dtype=np.int64), 0
-    for number, lines in enumerate(pieces_of(documents)):
-        encoded = tokenizer.encode(lines.text)
-        table = _table(lines, encoded, bill, tokenizer.vocabulary.dtype)
-        path = folder / f"{split}-{number:05d}.arrow"
-        write_table(path, table)
-        shards.append({"file": path.name, "rows": len(table), "sha256": sha256_of(path)})
-        totals += _totals(table)
-        lossy += encoded.lossy_lines
-    names = ("tokens", "bytes", "characters", "words", "unknown")
-    counts = dict(zip(names, map(int, totals), strict=True))
-    lines_in_all = sum(shard["rows"] for shard in shards)
-    head = {"documents": len(documents), "lines": lines_in_all, "lossy_lines": lossy}
-    return {**head, **counts, "shards": shards}
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """What turns lines into rows of a shard: a tokenizer and the bill for its unknown units."""
+
+    tokenizer: Tokenizer
+    bill: SpellingBill
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What a written shard is: its file's name, rows and hash, and what was counted in it.
+
+    counts: tokens, bytes, characters, words and unknown units, in the order of `COUNTS`.
+    """
+
+    file: str
+    rows: int
+    sha256: str
+    lossy_lines: int
+    counts: tuple[int, ...]
+
+
+def write_shard(lines: TextLines, codec: Codec, path: Path) -> Shard:
+    """Encode lines and write them to `path`, which is whole or absent."""
+    encoded = codec.tokenizer.encode(lines.text)
+    table = _table(lines, encoded, codec.bill, codec.tokenizer.vocabulary.dtype)
+    write_table(path, table)
+    return Shard(path.name, len(table), sha256_of(path), encoded.lossy_lines, _counts(table))
+
+
+def split_entry(n_documents: int, shards: Sequence[Shard]) -> dict[str, Any]:
+    """What the manifest says of a split, from its shards in order."""
+    return {
+        "documents": n_documents,
+        "lines": sum(shard.rows for shard in shards),
+        "lossy_lines": sum(shard.lossy_lines for shard in shards),
+        **{name: sum(shard.counts[i] for shard in shards) for i, name in enumerate(COUNTS)},
+        "shards": [{"file": s.file, "rows": s.rows, "sha256": s.sha256} for s in shards],
+    }
 
 
 def _table(
@@ -50,8 +72,8 @@ def _table(
 ) -> pa.Table:
     tokens, offsets = with_line_ends(encoded.ids, encoded.offsets)
     n_lines = len(lines.doc)
-    line_of = np.repeat(np.arange(n_lines), np.diff(encoded.offsets))
-    unknown_line = line_of[encoded.ids == UNKNOWN]
+    unknown_at = np.flatnonzero(encoded.ids == UNKNOWN)
+    unknown_line = np.searchsorted(encoded.offsets, unknown_at, side="right") - 1
     nats = np.bincount(unknown_line, weights=bill(encoded.unknown_texts), minlength=n_lines)
     _, word_offsets = split_words(lines.text)
     token_lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens.astype(dtype)))
@@ -68,7 +90,7 @@ def _table(
     return pa.table(columns)
 
 
-def _totals(table: pa.Table) -> np.ndarray:
+def _counts(table: pa.Table) -> tuple[int, ...]:
     tokens = int(pc.sum(pc.list_value_length(table["tokens"])).as_py() or 0)
     names = ("n_bytes", "n_characters", "n_words", "n_unknown")
-    return np.array([tokens, *(int(pc.sum(table[name]).as_py() or 0) for name in names)])
+    return (tokens, *(int(pc.sum(table[name]).as_py() or 0) for name in names))
