@@ -21,7 +21,8 @@ import pyarrow as pa
 import sentencepiece as spm
 
 from textmill.base.errors import UserError
-from textmill.tokenizers.tokenizer import Encoded, offsets_of
+from textmill.tokenizers.strings import offsets_of
+from textmill.tokenizers.tokenizer import Encoded
 from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
 
 SPACE_MARK = "\u2581"

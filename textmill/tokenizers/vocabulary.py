@@ -9,6 +9,7 @@ one fingerprint.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,8 @@ import pyarrow.compute as pc
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_table, write_table
+from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.strings import flat_bytes, packed, unpacked
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 RESERVED = ("<unk>", "<s>", "</s>")
@@ -78,16 +81,25 @@ class Vocabulary:
 
     def ids_of(self, tokens: pa.Array) -> np.ndarray:
         """Ids (`dtype`) of a column of tokens; UNKNOWN where the vocabulary lacks one."""
-        found = pc.index_in(tokens, value_set=self.tokens.cast(tokens.type))
-        shifted = pc.add(found, pa.scalar(len(self.reserved), pa.int32()))
-        return pc.fill_null(shifted, UNKNOWN).to_numpy(zero_copy_only=False).astype(self.dtype)
+        rows = self._table.rows_of(tokens)
+        return np.where(rows < 0, UNKNOWN, rows + len(self.reserved)).astype(self.dtype)
+
+    @cached_property
+    def _table(self) -> TokenTable:
+        return TokenTable(self.tokens)
 
     def _fingerprint(self) -> str:
+        """sha256 over the scheme, the reserved names and each token's length (4 bytes) and bytes."""
         digest = hashlib.sha256(repr((self.scheme, self.reserved, len(self.tokens))).encode())
-        for token in self.tokens.to_pylist():
-            encoded = token.encode()
-            digest.update(len(encoded).to_bytes(4, "little"))
-            digest.update(encoded)
+        data, offsets = flat_bytes(self.tokens)
+        lengths = np.diff(offsets)
+        with_lengths = np.empty(len(data) + 4 * len(lengths), np.uint8)
+        places = (offsets[:-1] + 4 * np.arange(len(lengths)))[:, None] + np.arange(4)
+        is_text = np.ones(len(with_lengths), dtype=bool)
+        is_text[places] = False
+        with_lengths[places] = lengths.astype("<u4").view(np.uint8).reshape(-1, 4)
+        with_lengths[is_text] = data
+        digest.update(with_lengths)
         return digest.hexdigest()
 
     def table(self) -> pa.Table:
@@ -106,15 +118,46 @@ def from_tokens(
 ) -> tuple[Vocabulary, pa.StringArray]:
     """Count a running text's tokens, then as `from_counts`."""
     column = tokens if isinstance(tokens, pa.Array) else pa.array(list(tokens), pa.string())
-    counted = pc.value_counts(column.cast(pa.string()))
     return from_counts(
-        counted.field("values"),
-        counted.field("counts").to_numpy(),
+        *count_types([column]),
         scheme=scheme,
         minimum_frequency=minimum_frequency,
         maximum_size=maximum_size,
         reserved=reserved,
     )
+
+
+def count_types(pieces: Iterable[pa.Array]) -> tuple[pa.StringArray, np.ndarray]:
+    """The types of a running text, given in pieces, in no certain order, and their counts.
+
+    Short tokens are counted as integers. Only the counts of each piece are kept.
+    """
+    short: list[pa.Array] = []
+    long: list[pa.Array] = []
+    for piece in pieces:
+        integers, is_long = packed(piece)
+        short.append(pc.value_counts(pa.array(integers[~is_long])))
+        long.append(pc.value_counts(piece.filter(pa.array(is_long)).cast(pa.large_string())))
+    integers, short_counts = _added_up(short, pa.int64())
+    words, long_counts = _added_up(long, pa.large_string())
+    types = pa.concat_arrays([unpacked(integers.to_numpy()), words]).cast(pa.string())
+    return types, np.concatenate([short_counts, long_counts])
+
+
+def _added_up(counted: list[pa.Array], type: pa.DataType) -> tuple[pa.Array, np.ndarray]:
+    """One count a value, from several columns of values and counts."""
+    values = [part.field("values") for part in counted]
+    counts = [part.field("counts") for part in counted]
+    table = pa.table(
+        {
+            "value": pa.concat_arrays([pa.array([], type), *values]),
+            "count": pa.concat_arrays([pa.array([], pa.int64()), *counts]),
+        }
+    )
+    if len(counted) > 1:
+        table = table.group_by("value").aggregate([("count", "sum")])
+    value, count = table.columns
+    return value.combine_chunks(), count.to_numpy()
 
 
 def from_counts(

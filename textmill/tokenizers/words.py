@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from textmill.tokenizers.tokenizer import Encoded, offsets_of
-from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_tokens
+from textmill.tokenizers.splitting import split_words
+from textmill.tokenizers.strings import blocks_of, offsets_of
+from textmill.tokenizers.tokenizer import Encoded, joined
+from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, count_types, from_counts
 
 SCHEME = "word: runs between U+0020"
 
@@ -39,6 +41,9 @@ class WordTokenizer:
 
     def encode(self, lines: pa.Array) -> Encoded:
         """See `Tokenizer.encode`."""
+        return joined([self._encode(block) for block in blocks_of(lines)], self.vocabulary)
+
+    def _encode(self, lines: pa.Array) -> Encoded:
         words, offsets = split_words(lines)
         ids = self.vocabulary.ids_of(words)
         unknown_texts = words.filter(pa.array(ids == UNKNOWN)).cast(pa.string())
@@ -51,24 +56,14 @@ class WordTokenizer:
 
 def train_words(lines: pa.Array, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:
     """The tokenizer of a training text and the words that it maps to `<unk>`."""
-    words, _ = split_words(lines)
-    vocabulary, dropped = from_tokens(
-        words,
+    words = (split_words(block)[0] for block in blocks_of(lines))
+    vocabulary, dropped = from_counts(
+        *count_types(words),
         scheme=SCHEME,
         minimum_frequency=config.minimum_frequency,
         maximum_size=config.maximum_size,
     )
     return WordTokenizer(vocabulary), dropped
-
-
-def split_words(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The one function that splits words: flat words of a column of lines, and line offsets."""
-    lists = pc.split_pattern(lines, " ")
-    parts = lists.flatten()
-    is_word = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
-    before = offsets_of(is_word.astype(np.int64))
-    starts = offsets_of(pc.list_value_length(lists).to_numpy())
-    return parts.filter(pa.array(is_word)), before[starts]
 
 
 def _lossy_lines(lines: pa.Array, words: pa.Array, offsets: np.ndarray) -> int:
