@@ -26,7 +26,7 @@ def main() -> None:
     with replacing_folder(layout.vocabulary(key)) as folder:
         store.save(tokenizer, config, folder)
         if tokenizer.vocabulary.unknown != "none":
-            spelling = train_spelling(unknown_types, tokenizer.vocabulary, tokenizer.kind)
+            spelling = train_spelling(unknown_types, tokenizer.vocabulary, tokenizer.unit)
             spelling.save(folder / "spelling")
 
 

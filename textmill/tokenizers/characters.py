@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from textmill.tokenizers.strings import flat_bytes, offsets_of
 from textmill.tokenizers.tokenizer import Encoded
-from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts
+from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
 
 SCHEME = "char: Unicode code points"
 CODE_POINTS = 0x110000
@@ -23,16 +23,19 @@ class CharConfig:
 
     kind: Literal["char"]
     minimum_frequency: int = 1
+    reserved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.minimum_frequency < 1:
             raise ValueError("minimum_frequency must be 1 or more")
+        with_reserved(self.reserved)
 
 
 class CharTokenizer:
     """One id a code point, by a table over all code points (4 MB) instead of a dictionary."""
 
     kind = "char"
+    unit = "char"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -69,6 +72,7 @@ def train_characters(lines: pa.Array, config: CharConfig) -> tuple[CharTokenizer
         counts[seen],
         scheme=SCHEME,
         minimum_frequency=config.minimum_frequency,
+        reserved=with_reserved(config.reserved),
     )
     return CharTokenizer(vocabulary), dropped
 

@@ -3,7 +3,6 @@
 Both work on the bytes of a whole column at once.
 """
 
-
 import numpy as np
 import pyarrow as pa
 

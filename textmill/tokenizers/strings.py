@@ -4,11 +4,13 @@ A `large_string` column is UTF-8 bytes one text after the other and int64 offset
 those two arrays is what makes splitting and counting fast; nothing here decodes a character.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+
+from textmill.base.errors import UserError
 
 SPACE = 0x20
 WORD_BYTES = 7
@@ -17,6 +19,19 @@ _MASKS = np.array([(1 << 8 * length) - 1 for length in range(WORD_BYTES + 1)], n
 _BLOCK = 1 << 16
 BYTES_A_BLOCK = 1 << 21
 """What is split and looked up at once: its arrays are used again while they are in the cache."""
+
+
+def as_column(texts: Sequence[str]) -> pa.LargeStringArray:
+    """A column of texts. UserError for half of a surrogate pair, which no UTF-8 can hold."""
+    try:
+        return pa.array(texts, pa.large_string())
+    except UnicodeEncodeError as error:
+        place = f"character {error.start + 1} of {error.object[:40]!a}"
+        raise UserError(
+            f"half of a surrogate pair, U+{ord(error.object[error.start]):04X}, is no character",
+            where=place,
+            next_step="decode the text anew: it was read in the wrong encoding",
+        ) from None
 
 
 def flat_bytes(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:

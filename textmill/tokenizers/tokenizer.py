@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.strings import offsets_of
+from textmill.tokenizers.strings import as_column, offsets_of
 from textmill.tokenizers.vocabulary import END, Vocabulary
 
 
@@ -36,6 +36,8 @@ class Tokenizer(Protocol):
     """One way to split text."""
 
     kind: str
+    unit: str
+    """What an unknown unit is, for the spelling model (a key of its `SEPARATORS`)."""
     vocabulary: Vocabulary
 
     def encode(self, lines: pa.Array) -> Encoded:
@@ -59,7 +61,7 @@ def joined(blocks: Sequence[Encoded], vocabulary: Vocabulary) -> Encoded:
 
 def encode_line(tokenizer: Tokenizer, line: str) -> list[int]:
     """Ids of one line: a column of one."""
-    return tokenizer.encode(pa.array([line], pa.large_string())).ids.tolist()
+    return tokenizer.encode(as_column([line])).ids.tolist()
 
 
 def with_line_ends(ids: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,19 +11,32 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, nearest
 from textmill.base.files import read_table, write_table
+from textmill.tokenizers.counting import count_types
 from textmill.tokenizers.lookup import TokenTable
-from textmill.tokenizers.strings import flat_bytes, packed, unpacked
+from textmill.tokenizers.nested import map_leaves
+from textmill.tokenizers.strings import as_column, flat_bytes
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 RESERVED = ("<unk>", "<s>", "</s>")
+
+
+def with_reserved(extra: Sequence[str]) -> tuple[str, ...]:
+    """All reserved names: the three of every vocabulary, then `extra` ones (padding, a mask).
+
+    ValueError for a name that is empty or not new.
+    """
+    names = (*RESERVED, *extra)
+    if "" in names or len(set(names)) < len(names):
+        raise ValueError(f"reserved names must be new and not empty ({', '.join(RESERVED)} exist)")
+    return names
+
 
 UnknownLearning = Literal["learnt", "singletons", "unlearnt", "none"]
 """How a model can have learnt the probability of `<unk>`.
@@ -68,16 +81,51 @@ class Vocabulary:
         """The smallest of uint16 and uint32 that holds every id."""
         return np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
 
-    def id_to_token(self, id: int) -> str:
-        """The token of an id; a reserved id gives its name. IndexError outside the vocabulary."""
-        if not 0 <= id < len(self):
-            raise IndexError(f"id {id} is outside a vocabulary of {len(self)}")
-        ordinary = id - len(self.reserved)
-        return self.reserved[id] if ordinary < 0 else str(self.tokens[ordinary])
+    def __getitem__(self, token: Any) -> Any:
+        """`token_to_id`, in the short form of Dive into Deep Learning's `Vocab`."""
+        return self.token_to_id(token)
 
-    def token_to_id(self, token: str) -> int:
-        """The id of a token of the text; UNKNOWN where the vocabulary lacks it."""
-        return int(self.ids_of(pa.array([token], pa.string()))[0])
+    def __contains__(self, token: str) -> bool:
+        return bool(self.ids_of(as_column([token]))[0] != UNKNOWN)
+
+    @overload
+    def id_to_token(self, id: int) -> str: ...
+    @overload
+    def id_to_token(self, id: Sequence[Any] | np.ndarray) -> Any: ...
+    def id_to_token(self, id: Any) -> Any:
+        """The token of an id, or tokens in the same nested lists and tuples as the ids.
+
+        A reserved id gives its name. IndexError outside the vocabulary.
+        """
+        return map_leaves(id.tolist() if isinstance(id, np.ndarray) else id, self._tokens_of)
+
+    @overload
+    def token_to_id(self, token: str) -> int: ...
+    @overload
+    def token_to_id(self, token: Sequence[Any]) -> Any: ...
+    def token_to_id(self, token: Any) -> Any:
+        """The id of a token of the text, or ids in the same nested lists and tuples as the tokens.
+
+        UNKNOWN where the vocabulary lacks one. The name of a reserved id is text like any other
+        here; `reserved_id` gives the id.
+        """
+        return map_leaves(token, lambda tokens: self.ids_of(as_column(tokens)).tolist())
+
+    def reserved_id(self, name: str) -> int:
+        """The id of a reserved name. UserError where it is not reserved."""
+        if name not in self.reserved:
+            what = f'"{name}" is not reserved{nearest(name, self.reserved)}'
+            raise UserError(what, next_step="add it to `reserved` of the tokenizer in params.yaml")
+        return self.reserved.index(name)
+
+    def _tokens_of(self, ids: list[Any]) -> list[str]:
+        for one in ids:
+            if not 0 <= one < len(self):
+                raise IndexError(f"id {one} is outside a vocabulary of {len(self)}")
+        n_reserved = len(self.reserved)
+        ordinary = [one - n_reserved for one in ids if one >= n_reserved]
+        texts = iter(self.tokens.take(pa.array(ordinary, pa.int64())).to_pylist())
+        return [self.reserved[one] if one < n_reserved else next(texts) for one in ids]
 
     def ids_of(self, tokens: pa.Array) -> np.ndarray:
         """Ids (`dtype`) of a column of tokens; UNKNOWN where the vocabulary lacks one."""
@@ -89,7 +137,7 @@ class Vocabulary:
         return TokenTable(self.tokens)
 
     def _fingerprint(self) -> str:
-        """sha256 over the scheme, the reserved names and each token's length (4 bytes) and bytes."""
+        """sha256 over the scheme, the reserved names, each token's length (4 bytes) and bytes."""
         digest = hashlib.sha256(repr((self.scheme, self.reserved, len(self.tokens))).encode())
         data, offsets = flat_bytes(self.tokens)
         lengths = np.diff(offsets)
@@ -99,7 +147,7 @@ class Vocabulary:
         is_text[places] = False
         with_lengths[places] = lengths.astype("<u4").view(np.uint8).reshape(-1, 4)
         with_lengths[is_text] = data
-        digest.update(with_lengths)
+        digest.update(with_lengths.tobytes())
         return digest.hexdigest()
 
     def table(self) -> pa.Table:
@@ -125,39 +173,6 @@ def from_tokens(
         maximum_size=maximum_size,
         reserved=reserved,
     )
-
-
-def count_types(pieces: Iterable[pa.Array]) -> tuple[pa.StringArray, np.ndarray]:
-    """The types of a running text, given in pieces, in no certain order, and their counts.
-
-    Short tokens are counted as integers. Only the counts of each piece are kept.
-    """
-    short: list[pa.Array] = []
-    long: list[pa.Array] = []
-    for piece in pieces:
-        integers, is_long = packed(piece)
-        short.append(pc.value_counts(pa.array(integers[~is_long])))
-        long.append(pc.value_counts(piece.filter(pa.array(is_long)).cast(pa.large_string())))
-    integers, short_counts = _added_up(short, pa.int64())
-    words, long_counts = _added_up(long, pa.large_string())
-    types = pa.concat_arrays([unpacked(integers.to_numpy()), words]).cast(pa.string())
-    return types, np.concatenate([short_counts, long_counts])
-
-
-def _added_up(counted: list[pa.Array], type: pa.DataType) -> tuple[pa.Array, np.ndarray]:
-    """One count a value, from several columns of values and counts."""
-    values = [part.field("values") for part in counted]
-    counts = [part.field("counts") for part in counted]
-    table = pa.table(
-        {
-            "value": pa.concat_arrays([pa.array([], type), *values]),
-            "count": pa.concat_arrays([pa.array([], pa.int64()), *counts]),
-        }
-    )
-    if len(counted) > 1:
-        table = table.group_by("value").aggregate([("count", "sum")])
-    value, count = table.columns
-    return value.combine_chunks(), count.to_numpy()
 
 
 def from_counts(
@@ -204,10 +219,17 @@ def save_table(vocabulary: Vocabulary, path: Path) -> None:
     write_table(path, vocabulary.table())
 
 
-def load_table(path: Path, *, scheme: str, unknown: UnknownLearning) -> Vocabulary:
-    """Read what `save_table` wrote, with the default reserved ids."""
+def load_table(
+    path: Path,
+    *,
+    scheme: str,
+    unknown: UnknownLearning,
+    reserved: Sequence[str] = RESERVED,
+) -> Vocabulary:
+    """Read what `save_table` wrote."""
     table = read_table(path)
-    if table.column_names != ["token", "count"] or len(table) < len(RESERVED):
+    if table.column_names != ["token", "count"] or len(table) < len(reserved):
         raise UserError(f"{path} is not a vocabulary table", next_step="dvc repro")
-    tokens = table["token"].combine_chunks()[len(RESERVED) :]
-    return Vocabulary(tokens, table["count"].to_numpy(), scheme=scheme, unknown=unknown)
+    tokens = table["token"].combine_chunks()[len(reserved) :]
+    counts = table["count"].to_numpy()
+    return Vocabulary(tokens, counts, scheme=scheme, unknown=unknown, reserved=reserved)
