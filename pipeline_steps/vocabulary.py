@@ -1,33 +1,59 @@
-"""Stage vocabulary: learn a tokenizer and its spelling model from the training split."""
+"""Stage vocabulary: learn a tokenizer and its spelling model from the training split.
 
+Beside the tokenizer it writes what the vocabulary is like on each split, as metrics and plots.
+"""
+
+import logging
 from typing import Annotated
 
 import pyarrow as pa
+import pyarrow.csv
 from pydantic import Field
 
 from pipeline_steps import settings
-from textmill.base.files import read_table, replacing_folder
+from textmill.base.files import read_table, replacing, replacing_folder, write_json
 from textmill.repository import layout
 from textmill.scoring.spelling import train_spelling
-from textmill.shards.lines import lines_of
+from textmill.shards.lines import lines_of, pieces_of
 from textmill.tokenizers import store
+from textmill.tokenizers.report import VocabularyReport
+from textmill.tokenizers.spaces import warning_of_words
 from textmill.tokenizers.store import TokenizerConfig
+from textmill.tokenizers.tokenizer import Tokenizer
 
 CONFIG = Annotated[TokenizerConfig, Field(discriminator="kind")]
+SPLITS = ("train", "valid", "test")
+_log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Write `data/vocabulary/KEY`."""
+    """Write `data/vocabulary/KEY`, its metrics and the tables of its plots."""
     key = settings.key()
     entry = settings.load("vocabulary", key)["tokenizers"][key]
     config = settings.parse(CONFIG, entry, f"params.yaml: tokenizers.{key}")
-    train: pa.Table = read_table(layout.clean_split("train"))
-    tokenizer, unknown_types = store.train(lines_of(train).text, config, key)
+    lines = lines_of(read_table(layout.clean_split("train"))).text
+    if config.kind == "word" and (warning := warning_of_words(lines, key)):
+        _log.warning("%s", warning)
+    tokenizer, unknown_types = store.train(lines, config, key)
+    del lines
     with replacing_folder(layout.vocabulary(key)) as folder:
         store.save(tokenizer, config, folder)
         if tokenizer.vocabulary.unknown != "none":
-            spelling = train_spelling(unknown_types, tokenizer.vocabulary, tokenizer.kind)
+            spelling = train_spelling(unknown_types, tokenizer.vocabulary, tokenizer.unit)
             spelling.save(folder / "spelling")
+    _report(tokenizer, key)
+
+
+def _report(tokenizer: Tokenizer, key: str) -> None:
+    report = VocabularyReport(tokenizer)
+    for split in SPLITS:
+        for lines in pieces_of(read_table(layout.clean_split(split))):
+            report.add(split, tokenizer.encode(lines.text))
+    write_json(layout.vocabulary_metrics(key), report.summary())
+    tables = {"zipf": report.zipf(), "coverage": report.coverage(), "lengths": report.lengths()}
+    for name, rows in tables.items():
+        with replacing(layout.vocabulary_plots(key) / f"{name}.csv") as path:
+            pa.csv.write_csv(pa.Table.from_pylist(rows), path)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def test_the_default_parameters_are_sound(params):
         (
             "    kind: char\n",
             "    kind: chra\n",
-            "tokenizers.char: \"kind\" is 'chra', not one of word, char, subword",
+            "tokenizers.char: \"kind\" is 'chra', not one of word, char, byte, subword",
         ),
         (
             "    tokenizer: char\n    method: k",

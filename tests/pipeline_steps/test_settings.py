@@ -40,7 +40,7 @@ def test_a_right_entry_becomes_a_frozen_object():
         (
             TOKENIZER,
             {"kind": "wrd"},
-            '"kind" is \'wrd\', not one of word, char, subword; did you mean "word"?',
+            '"kind" is \'wrd\', not one of word, char, byte, subword; did you mean "word"?',
         ),
         (TOKENIZER, {}, '"kind" is missing'),
         (

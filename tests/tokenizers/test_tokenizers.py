@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from textmill.base.errors import UserError
 from textmill.tokenizers import store
 from textmill.tokenizers.characters import CharConfig, train_characters
+from textmill.tokenizers.splitting import split_words
 from textmill.tokenizers.subwords import SubwordConfig, escape, train_subwords, unescape
 from textmill.tokenizers.tokenizer import encode_line, with_line_ends
 from textmill.tokenizers.vocabulary import RESERVED, from_tokens
-from textmill.tokenizers.words import WordConfig, split_words, train_words
+from textmill.tokenizers.words import WordConfig, train_words
 
 SAMPLE = [
     "the cat sat on the mat",

@@ -41,6 +41,16 @@ def vocabulary(tokenizer: str) -> Path:
     return Path("data/vocabulary") / tokenizer
 
 
+def vocabulary_metrics(tokenizer: str) -> Path:
+    """The few numbers of a vocabulary that `dvc metrics show` lays side by side."""
+    return Path("metrics/vocabulary") / f"{tokenizer}.json"
+
+
+def vocabulary_plots(tokenizer: str) -> Path:
+    """Folder of the tables behind a vocabulary's plots."""
+    return REPORTS / "vocabulary" / tokenizer
+
+
 def shards(tokenizer: str) -> Path:
     """Folder of a tokenizer's shards."""
     return Path("data/shards") / tokenizer

@@ -35,8 +35,9 @@ _log = logging.getLogger(__name__)
 SCALAR_VALUES = 0x110000 - 0x800
 """Unicode code points without the surrogates."""
 ORDER = 5
-SEPARATORS = {"word": 2, "char": 1}
-"""Space and line feed part words; the line feed alone parts characters."""
+SEPARATORS = {"word": 2, "piece": 1, "char": 1}
+"""Space and line feed part words; the line feed alone parts characters, and pieces of words, which
+hold the space before them."""
 
 
 class Spelling:
@@ -85,7 +86,7 @@ class Spelling:
 def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spelling:
     """Learn from the types that training maps to `<unk>`, or else from the tokens of count one.
 
-    kind: `word` or `char`, what the unknown units are.
+    kind: `word`, `piece` or `char`, what the unknown units are.
     """
     singletons = vocabulary.tokens.filter(
         pa.array(vocabulary.counts[len(vocabulary.reserved) :] == 1)
@@ -95,7 +96,7 @@ def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spell
     tokenizer, _ = train_characters(texts, CharConfig("char"))
     encoded = tokenizer.encode(texts)
     ids, offsets = with_line_ends(encoded.ids, encoded.offsets)
-    order = ORDER if kind == "word" else 2
+    order = 2 if kind == "char" else ORDER
     config = NgramConfig(tokenizer="char", method="kneser_ney", order=order)
     spelling = Spelling(tokenizer, estimate(ids, offsets, tokenizer.vocabulary, config), kind)
     spelling.close(vocabulary)

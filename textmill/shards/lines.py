@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from textmill.shards.pieces import BYTES_A_PIECE, cut, plan_pieces
+from textmill.tokenizers.strings import flat_bytes, from_flat
+
+LINE_FEED = 0x0A
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,14 @@ class TextLines:
 
 def lines_of(documents: pa.Table, first_row: int = 0) -> TextLines:
     """All lines of a table of documents, whose first row has the number `first_row`."""
-    lists = pc.split_pattern(documents["text"].combine_chunks().cast(pa.large_string()), "\n")
-    lengths = pc.list_value_length(lists).to_numpy().astype(np.int64)
-    # Every text ends with LF, so the last part of each document is empty and no line.
-    last_parts = np.cumsum(lengths) - 1
-    is_line = np.ones(int(lengths.sum()), dtype=bool)
-    is_line[last_parts] = False
+    data, bounds = flat_bytes(documents["text"].combine_chunks())
+    line_ends = np.flatnonzero(data == LINE_FEED)
+    # Without the line ends themselves, line i ends i bytes earlier.
+    offsets = np.concatenate([np.zeros(1, np.int64), line_ends - np.arange(len(line_ends))])
+    text = from_flat(data[data != LINE_FEED], offsets)
+    n_lines = np.diff(np.searchsorted(line_ends, bounds))
     rows = np.arange(first_row, first_row + len(documents), dtype=np.int32)
-    return TextLines(lists.flatten().filter(pa.array(is_line)), np.repeat(rows, lengths - 1))
+    return TextLines(text, np.repeat(rows, n_lines))
 
 
 def pieces_of(documents: pa.Table, bytes_a_piece: int = BYTES_A_PIECE) -> Iterator[TextLines]:

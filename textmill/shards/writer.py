@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from textmill.base.files import sha256_of, write_table
 from textmill.shards.lines import TextLines
+from textmill.tokenizers.splitting import split_words
 from textmill.tokenizers.tokenizer import Encoded, Tokenizer, with_line_ends
 from textmill.tokenizers.vocabulary import UNKNOWN
-from textmill.tokenizers.words import split_words
 
 SpellingBill = Callable[[pa.StringArray], np.ndarray]
 """Nats for each of a column of unknown texts."""

@@ -6,21 +6,26 @@ The folder holds `tokenizer.json` (kind, configuration, how `<unk>` is learnt, f
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, write_atomically, write_json
-from textmill.tokenizers import characters, subwords, words
+from textmill.tokenizers import byte_values, characters, pieces, subwords, words
+from textmill.tokenizers.byte_values import ByteConfig, ByteTokenizer
 from textmill.tokenizers.characters import CharConfig, CharTokenizer
+from textmill.tokenizers.pieces import PieceTokenizer
 from textmill.tokenizers.subwords import SubwordConfig, SubwordTokenizer
 from textmill.tokenizers.tokenizer import Tokenizer
 from textmill.tokenizers.vocabulary import Vocabulary, load_table, save_table
 from textmill.tokenizers.words import WordConfig, WordTokenizer
 
-TokenizerConfig = WordConfig | CharConfig | SubwordConfig
+TokenizerConfig = WordConfig | CharConfig | ByteConfig | SubwordConfig
 FORMAT = 1
-SCHEMES = {"word": words.SCHEME, "char": characters.SCHEME}
+KINDS = ("word", "char", "byte", "subword")
+_DEFAULTS = {"punctuation": "keep", "model": "bpe", "reserved": ()}
+"""Options that came later: at their defaults they are not written, so that bytes stay."""
 
 
 def train(
@@ -31,12 +36,17 @@ def train(
     name: its entry in params.yaml, which messages name.
     """
     match config:
+        case WordConfig(punctuation="split"):
+            piece_tokenizer, dropped = pieces.train_pieces(lines, config)
+            return piece_tokenizer, dropped.to_pylist()
         case WordConfig():
             word_tokenizer, dropped = words.train_words(lines, config)
             return word_tokenizer, dropped.to_pylist()
         case CharConfig():
             char_tokenizer, dropped = characters.train_characters(lines, config)
             return char_tokenizer, dropped.to_pylist()
+        case ByteConfig():
+            return byte_values.train_bytes(lines, config), []
         case SubwordConfig():
             return subwords.train_subwords(lines, config, name), []
 
@@ -52,7 +62,7 @@ def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:
         {
             "format": FORMAT,
             "kind": tokenizer.kind,
-            "config": asdict(config),
+            "config": _written(config),
             "size": len(vocabulary),
             "reserved": list(vocabulary.reserved),
             "unknown": vocabulary.unknown,
@@ -61,14 +71,20 @@ def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:
     )
 
 
+def _written(config: TokenizerConfig) -> dict[str, Any]:
+    options = asdict(config).items()
+    return {name: value for name, value in options if _DEFAULTS.get(name, ...) != value}
+
+
 def load(folder: Path) -> Tokenizer:
     """Read what `save` wrote. UserError where a file is missing, damaged or another's."""
-    about = read_record(folder / "tokenizer.json", "format", "kind", "unknown", "fingerprint")
-    if about["format"] != FORMAT or about["kind"] not in (*SCHEMES, "subword"):
+    needed = ("format", "kind", "config", "reserved", "unknown", "fingerprint")
+    about = read_record(folder / "tokenizer.json", *needed)
+    if about["format"] != FORMAT or about["kind"] not in KINDS:
         raise UserError(f"{folder} holds no tokenizer of this version", next_step="dvc repro")
     try:
         tokenizer = _load(folder, about)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             f"the tokenizer in {folder} is damaged ({error})",
             next_step=f"delete {folder}, then: dvc repro",
@@ -81,17 +97,24 @@ def load(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def _load(folder: Path, about: dict[str, str]) -> Tokenizer:
-    if about["kind"] == "subword":
-        model = (folder / "subword.model").read_bytes()
-        vocabulary = _vocabulary(folder, about, subwords.scheme_of(model))
-        return SubwordTokenizer(vocabulary, model)
-    vocabulary = _vocabulary(folder, about, SCHEMES[about["kind"]])
-    return WordTokenizer(vocabulary) if about["kind"] == "word" else CharTokenizer(vocabulary)
+def _load(folder: Path, about: dict[str, Any]) -> Tokenizer:
+    match about["kind"]:
+        case "subword":
+            model = (folder / "subword.model").read_bytes()
+            scheme = subwords.scheme_of(model)
+            return SubwordTokenizer(_vocabulary(folder, about, scheme), model)
+        case "byte":
+            return ByteTokenizer(_vocabulary(folder, about, byte_values.SCHEME))
+        case "char":
+            return CharTokenizer(_vocabulary(folder, about, characters.SCHEME))
+    if about["config"].get("punctuation") == "split":
+        return PieceTokenizer(_vocabulary(folder, about, pieces.SCHEME))
+    return WordTokenizer(_vocabulary(folder, about, words.SCHEME))
 
 
-def _vocabulary(folder: Path, about: dict[str, str], scheme: str) -> Vocabulary:
-    unknown = about["unknown"]
+def _vocabulary(folder: Path, about: dict[str, Any], scheme: str) -> Vocabulary:
+    unknown: Any = about["unknown"]
     if unknown not in ("learnt", "singletons", "unlearnt", "none"):
         raise UserError(f"{folder}/tokenizer.json says unknown: {unknown}", next_step="dvc repro")
-    return load_table(folder / "vocabulary.arrow", scheme=scheme, unknown=unknown)  # type: ignore[arg-type]
+    path, reserved = folder / "vocabulary.arrow", tuple(about["reserved"])
+    return load_table(path, scheme=scheme, unknown=unknown, reserved=reserved)

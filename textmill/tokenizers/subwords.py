@@ -1,4 +1,4 @@
-"""Subwords: sentencepiece byte-pair encoding, set up so that no byte of text is lost.
+"""Subwords: sentencepiece's byte-pair encoding or unigram model, set up so that no byte is lost.
 
 Sentencepiece's defaults lose text (they normalise, collapse spaces and skip long lines in
 silence). Here: identity normalisation, no dummy prefix, white space kept, byte fallback, a line
@@ -21,8 +21,9 @@ import pyarrow as pa
 import sentencepiece as spm
 
 from textmill.base.errors import UserError
-from textmill.tokenizers.tokenizer import Encoded, offsets_of
-from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
+from textmill.tokenizers.strings import offsets_of
+from textmill.tokenizers.tokenizer import Encoded
+from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, with_reserved
 
 SPACE_MARK = "\u2581"
 ESCAPE = "\ue000"
@@ -34,12 +35,19 @@ FEWEST_PIECES, MOST_PIECES = 300, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SubwordConfig:
-    """Byte-pair encoding with `pieces` ids in all (256 of them bytes, 3 reserved)."""
+    """`pieces` ids in all, 256 of them bytes, 3 and those of `reserved` reserved.
+
+    model: `bpe` joins the most frequent pairs (Sennrich et al. 2016); `unigram` keeps the pieces
+    that make the text most probable (Kudo 2018).
+    """
 
     kind: Literal["subword"]
     pieces: int = 4000
+    model: Literal["bpe", "unigram"] = "bpe"
+    reserved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        with_reserved(self.reserved)
         if not FEWEST_PIECES <= self.pieces <= MOST_PIECES:
             raise ValueError(
                 f"pieces must lie between {FEWEST_PIECES} (256 bytes and 3 reserved ids "
@@ -51,14 +59,18 @@ class SubwordTokenizer:
     """A sentencepiece model under ids by falling frequency."""
 
     kind = "subword"
+    unit = "subword"
 
     def __init__(self, vocabulary: Vocabulary, model: bytes) -> None:
         self.vocabulary = vocabulary
         self.model = model
         self._processor = spm.SentencePieceProcessor(model_proto=model)
         pieces = self._processor.piece_to_id(vocabulary.tokens.to_pylist())
-        self._piece_of = np.array([*range(len(RESERVED)), *pieces], dtype=np.int64)
-        self._id_of = np.argsort(self._piece_of).astype(vocabulary.dtype)
+        # A further reserved id has no piece; it decodes as `<s>` does, to nothing.
+        further = [BEGIN] * (len(vocabulary.reserved) - len(RESERVED))
+        self._piece_of = np.array([*range(len(RESERVED)), *further, *pieces], dtype=np.int64)
+        self._id_of = np.arange(len(self._processor)).astype(vocabulary.dtype)
+        self._id_of[pieces] = np.arange(len(vocabulary.reserved), len(vocabulary))
 
     def encode(self, lines: pa.Array) -> Encoded:
         """See `Tokenizer.encode`."""
@@ -81,18 +93,20 @@ def train_subwords(lines: pa.Array, config: SubwordConfig, name: str = "NAME") -
     UserError where it cannot give `pieces`; name: the tokenizer's entry, which the message names.
     """
     texts = lines.to_pylist()
-    model = _train_model(texts, config.pieces, name)
+    model = _train_model(texts, config, name)
     processor = spm.SentencePieceProcessor(model_proto=model)
     pieces, _ = _encode(processor, texts)
     counts = np.bincount(pieces, minlength=len(processor))
     names = processor.id_to_piece(list(range(len(RESERVED), len(processor))))
     order = sorted(range(len(names)), key=lambda i: (-counts[len(RESERVED) + i], names[i]))
-    ordered = np.concatenate([counts[: len(RESERVED)], counts[len(RESERVED) :][order]])
+    reserved = with_reserved(config.reserved)
+    none = np.zeros(len(reserved), np.int64)
     vocabulary = Vocabulary(
         pa.array([names[i] for i in order], pa.string()),
-        ordered,
+        np.concatenate([none, counts[len(RESERVED) :][order]]),
         scheme=scheme_of(model),
         unknown="none",
+        reserved=reserved,
     )
     return SubwordTokenizer(vocabulary, model)
 
@@ -102,13 +116,14 @@ def scheme_of(model: bytes) -> str:
     return f"subword: sentencepiece {hashlib.sha256(model).hexdigest()}"
 
 
-def _train_model(texts: list[str], pieces: int, name: str) -> bytes:
+def _train_model(texts: list[str], config: SubwordConfig, name: str) -> bytes:
+    pieces = config.pieces - len(config.reserved)
     writer = io.BytesIO()
     try:
         spm.SentencePieceTrainer.train(
             sentence_iterator=(escape(text) for text in texts if text),
             model_writer=writer,
-            model_type="bpe",
+            model_type=config.model,
             vocab_size=pieces,
             character_coverage=1.0,
             byte_fallback=True,
@@ -124,12 +139,16 @@ def _train_model(texts: list[str], pieces: int, name: str) -> bytes:
             minloglevel=3,
         )
     except (RuntimeError, OSError) as error:
-        what, help_ = _explained(str(error), pieces, name, empty=not any(texts))
+        what, help_ = _explained(
+            str(error), config.pieces, name, empty=not any(texts), further=len(config.reserved)
+        )
         raise UserError(what, where=f"params.yaml: tokenizers.{name}", next_step=help_) from None
     return writer.getvalue()
 
 
-def _explained(message: str, pieces: int, name: str, *, empty: bool) -> tuple[str, str]:
+def _explained(
+    message: str, pieces: int, name: str, *, empty: bool, further: int
+) -> tuple[str, str]:
     """What sentencepiece's message means and what helps; its own text, C++ in part, is not shown.
 
     Its two numbers are exact: the most pieces that the merges give, and the fewest that hold the
@@ -139,9 +158,9 @@ def _explained(message: str, pieces: int, name: str, *, empty: bool) -> tuple[st
     if empty:
         return "the training text is empty", "use a text with words"
     if most := re.search(r"value <= (\d+)", message):
-        return _too_many(pieces, int(most[1]), name)
+        return _too_many(pieces, int(most[1]) + further, name)
     if fewest := re.search(r"required_chars\D*\d+ vs (\d+)", message):
-        needed = int(fewest[1])
+        needed = int(fewest[1]) + further
         what = f"{pieces:,} pieces cannot hold every character of the training text"
         return f"{what}, {needed:,} or more can", f"set {key} to {needed} or more in params.yaml"
     what = f"sentencepiece could not learn {pieces:,} pieces from the training text"

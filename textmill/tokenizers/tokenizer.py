@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from textmill.tokenizers.strings import as_column, offsets_of
 from textmill.tokenizers.vocabulary import END, Vocabulary
 
 
@@ -35,6 +36,8 @@ class Tokenizer(Protocol):
     """One way to split text."""
 
     kind: str
+    unit: str
+    """What an unknown unit is, for the spelling model (a key of its `SEPARATORS`)."""
     vocabulary: Vocabulary
 
     def encode(self, lines: pa.Array) -> Encoded:
@@ -46,26 +49,19 @@ class Tokenizer(Protocol):
         ...
 
 
+def joined(blocks: Sequence[Encoded], vocabulary: Vocabulary) -> Encoded:
+    """Blocks of a column, encoded one after the other, as one."""
+    lengths = [np.zeros(0, np.int64), *(np.diff(block.offsets) for block in blocks)]
+    texts = [pa.array([], pa.string()), *(block.unknown_texts for block in blocks)]
+    ids = [np.zeros(0, vocabulary.dtype), *(block.ids for block in blocks)]
+    lossy_lines = sum(block.lossy_lines for block in blocks)
+    offsets = offsets_of(np.concatenate(lengths))
+    return Encoded(np.concatenate(ids), offsets, pa.concat_arrays(texts), lossy_lines)
+
+
 def encode_line(tokenizer: Tokenizer, line: str) -> list[int]:
     """Ids of one line: a column of one."""
-    return tokenizer.encode(pa.array([line], pa.large_string())).ids.tolist()
-
-
-def flat_text(lines: pa.Array) -> bytes:
-    """The UTF-8 bytes of a large_string column, one line after the other, nothing between."""
-    if len(lines) == 0:
-        return b""
-    stop = lines.offset + len(lines) + 1
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : stop]
-    data = lines.buffers()[2]
-    return b"" if data is None else data[int(offsets[0]) : int(offsets[-1])].to_pybytes()
-
-
-def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """int64 offsets of rows of these lengths."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return tokenizer.encode(as_column([line])).ids.tolist()
 
 
 def with_line_ends(ids: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

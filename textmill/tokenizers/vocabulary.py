@@ -9,18 +9,34 @@ one fingerprint.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, nearest
 from textmill.base.files import read_table, write_table
+from textmill.tokenizers.counting import count_types
+from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.nested import map_leaves
+from textmill.tokenizers.strings import as_column, flat_bytes
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 RESERVED = ("<unk>", "<s>", "</s>")
+
+
+def with_reserved(extra: Sequence[str]) -> tuple[str, ...]:
+    """All reserved names: the three of every vocabulary, then `extra` ones (padding, a mask).
+
+    ValueError for a name that is empty or not new.
+    """
+    names = (*RESERVED, *extra)
+    if "" in names or len(set(names)) < len(names):
+        raise ValueError(f"reserved names must be new and not empty ({', '.join(RESERVED)} exist)")
+    return names
+
 
 UnknownLearning = Literal["learnt", "singletons", "unlearnt", "none"]
 """How a model can have learnt the probability of `<unk>`.
@@ -65,29 +81,73 @@ class Vocabulary:
         """The smallest of uint16 and uint32 that holds every id."""
         return np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
 
-    def id_to_token(self, id: int) -> str:
-        """The token of an id; a reserved id gives its name. IndexError outside the vocabulary."""
-        if not 0 <= id < len(self):
-            raise IndexError(f"id {id} is outside a vocabulary of {len(self)}")
-        ordinary = id - len(self.reserved)
-        return self.reserved[id] if ordinary < 0 else str(self.tokens[ordinary])
+    def __getitem__(self, token: Any) -> Any:
+        """`token_to_id`, in the short form of Dive into Deep Learning's `Vocab`."""
+        return self.token_to_id(token)
 
-    def token_to_id(self, token: str) -> int:
-        """The id of a token of the text; UNKNOWN where the vocabulary lacks it."""
-        return int(self.ids_of(pa.array([token], pa.string()))[0])
+    def __contains__(self, token: str) -> bool:
+        return bool(self.ids_of(as_column([token]))[0] != UNKNOWN)
+
+    @overload
+    def id_to_token(self, id: int) -> str: ...
+    @overload
+    def id_to_token(self, id: Sequence[Any] | np.ndarray) -> Any: ...
+    def id_to_token(self, id: Any) -> Any:
+        """The token of an id, or tokens in the same nested lists and tuples as the ids.
+
+        A reserved id gives its name. IndexError outside the vocabulary.
+        """
+        return map_leaves(id.tolist() if isinstance(id, np.ndarray) else id, self._tokens_of)
+
+    @overload
+    def token_to_id(self, token: str) -> int: ...
+    @overload
+    def token_to_id(self, token: Sequence[Any]) -> Any: ...
+    def token_to_id(self, token: Any) -> Any:
+        """The id of a token of the text, or ids in the same nested lists and tuples as the tokens.
+
+        UNKNOWN where the vocabulary lacks one. The name of a reserved id is text like any other
+        here; `reserved_id` gives the id.
+        """
+        return map_leaves(token, lambda tokens: self.ids_of(as_column(tokens)).tolist())
+
+    def reserved_id(self, name: str) -> int:
+        """The id of a reserved name. UserError where it is not reserved."""
+        if name not in self.reserved:
+            what = f'"{name}" is not reserved{nearest(name, self.reserved)}'
+            raise UserError(what, next_step="add it to `reserved` of the tokenizer in params.yaml")
+        return self.reserved.index(name)
+
+    def _tokens_of(self, ids: list[Any]) -> list[str]:
+        for one in ids:
+            if not 0 <= one < len(self):
+                raise IndexError(f"id {one} is outside a vocabulary of {len(self)}")
+        n_reserved = len(self.reserved)
+        ordinary = [one - n_reserved for one in ids if one >= n_reserved]
+        texts = iter(self.tokens.take(pa.array(ordinary, pa.int64())).to_pylist())
+        return [self.reserved[one] if one < n_reserved else next(texts) for one in ids]
 
     def ids_of(self, tokens: pa.Array) -> np.ndarray:
         """Ids (`dtype`) of a column of tokens; UNKNOWN where the vocabulary lacks one."""
-        found = pc.index_in(tokens, value_set=self.tokens.cast(tokens.type))
-        shifted = pc.add(found, pa.scalar(len(self.reserved), pa.int32()))
-        return pc.fill_null(shifted, UNKNOWN).to_numpy(zero_copy_only=False).astype(self.dtype)
+        rows = self._table.rows_of(tokens)
+        return np.where(rows < 0, UNKNOWN, rows + len(self.reserved)).astype(self.dtype)
+
+    @cached_property
+    def _table(self) -> TokenTable:
+        return TokenTable(self.tokens)
 
     def _fingerprint(self) -> str:
+        """sha256 over the scheme, the reserved names, each token's length (4 bytes) and bytes."""
         digest = hashlib.sha256(repr((self.scheme, self.reserved, len(self.tokens))).encode())
-        for token in self.tokens.to_pylist():
-            encoded = token.encode()
-            digest.update(len(encoded).to_bytes(4, "little"))
-            digest.update(encoded)
+        data, offsets = flat_bytes(self.tokens)
+        lengths = np.diff(offsets)
+        with_lengths = np.empty(len(data) + 4 * len(lengths), np.uint8)
+        places = (offsets[:-1] + 4 * np.arange(len(lengths)))[:, None] + np.arange(4)
+        is_text = np.ones(len(with_lengths), dtype=bool)
+        is_text[places] = False
+        with_lengths[places] = lengths.astype("<u4").view(np.uint8).reshape(-1, 4)
+        with_lengths[is_text] = data
+        digest.update(with_lengths.tobytes())
         return digest.hexdigest()
 
     def table(self) -> pa.Table:
@@ -106,10 +166,8 @@ def from_tokens(
 ) -> tuple[Vocabulary, pa.StringArray]:
     """Count a running text's tokens, then as `from_counts`."""
     column = tokens if isinstance(tokens, pa.Array) else pa.array(list(tokens), pa.string())
-    counted = pc.value_counts(column.cast(pa.string()))
     return from_counts(
-        counted.field("values"),
-        counted.field("counts").to_numpy(),
+        *count_types([column]),
         scheme=scheme,
         minimum_frequency=minimum_frequency,
         maximum_size=maximum_size,
@@ -161,10 +219,17 @@ def save_table(vocabulary: Vocabulary, path: Path) -> None:
     write_table(path, vocabulary.table())
 
 
-def load_table(path: Path, *, scheme: str, unknown: UnknownLearning) -> Vocabulary:
-    """Read what `save_table` wrote, with the default reserved ids."""
+def load_table(
+    path: Path,
+    *,
+    scheme: str,
+    unknown: UnknownLearning,
+    reserved: Sequence[str] = RESERVED,
+) -> Vocabulary:
+    """Read what `save_table` wrote."""
     table = read_table(path)
-    if table.column_names != ["token", "count"] or len(table) < len(RESERVED):
+    if table.column_names != ["token", "count"] or len(table) < len(reserved):
         raise UserError(f"{path} is not a vocabulary table", next_step="dvc repro")
-    tokens = table["token"].combine_chunks()[len(RESERVED) :]
-    return Vocabulary(tokens, table["count"].to_numpy(), scheme=scheme, unknown=unknown)
+    tokens = table["token"].combine_chunks()[len(reserved) :]
+    counts = table["count"].to_numpy()
+    return Vocabulary(tokens, counts, scheme=scheme, unknown=unknown, reserved=reserved)

@@ -1,6 +1,6 @@
 """Words: runs of characters between spaces (U+0020)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,37 +8,54 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from textmill.tokenizers.tokenizer import Encoded, offsets_of
-from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_tokens
+from textmill.tokenizers.counting import count_types
+from textmill.tokenizers.splitting import split_words
+from textmill.tokenizers.strings import blocks_of, offsets_of
+from textmill.tokenizers.tokenizer import Encoded, joined
+from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
 
 SCHEME = "word: runs between U+0020"
 
 
 @dataclass(frozen=True, slots=True)
 class WordConfig:
-    """Keep words seen at least `minimum_frequency` times, at most `maximum_size` ids in all."""
+    """Keep words seen at least `minimum_frequency` times, at most `maximum_size` ids in all.
+
+    punctuation: `keep` leaves it on its word; `split` makes each mark a token (see `pieces`).
+    reserved: names of further ids that no text can produce.
+    """
 
     kind: Literal["word"]
     minimum_frequency: int = 1
     maximum_size: int | None = None
+    punctuation: Literal["keep", "split"] = "keep"
+    reserved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.minimum_frequency < 1:
             raise ValueError("minimum_frequency must be 1 or more")
-        if self.maximum_size is not None and self.maximum_size < 4:
-            raise ValueError("maximum_size counts <unk>, <s> and </s>, so it must be 4 or more")
+        names = with_reserved(self.reserved)
+        if self.maximum_size is not None and self.maximum_size <= len(names):
+            raise ValueError(
+                f"maximum_size counts {', '.join(names[:-1])} and {names[-1]}, "
+                f"so it must be {len(names) + 1} or more"
+            )
 
 
 class WordTokenizer:
     """Words between spaces; canonical lines (single spaces, none at the ends) are lossless."""
 
     kind = "word"
+    unit = "word"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     def encode(self, lines: pa.Array) -> Encoded:
         """See `Tokenizer.encode`."""
+        return joined([self._encode(block) for block in blocks_of(lines)], self.vocabulary)
+
+    def _encode(self, lines: pa.Array) -> Encoded:
         words, offsets = split_words(lines)
         ids = self.vocabulary.ids_of(words)
         unknown_texts = words.filter(pa.array(ids == UNKNOWN)).cast(pa.string())
@@ -51,24 +68,22 @@ class WordTokenizer:
 
 def train_words(lines: pa.Array, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:
     """The tokenizer of a training text and the words that it maps to `<unk>`."""
-    words, _ = split_words(lines)
-    vocabulary, dropped = from_tokens(
-        words,
-        scheme=SCHEME,
-        minimum_frequency=config.minimum_frequency,
-        maximum_size=config.maximum_size,
-    )
+    words = (split_words(block)[0] for block in blocks_of(lines))
+    vocabulary, dropped = learn_vocabulary(words, config, SCHEME)
     return WordTokenizer(vocabulary), dropped
 
 
-def split_words(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The one function that splits words: flat words of a column of lines, and line offsets."""
-    lists = pc.split_pattern(lines, " ")
-    parts = lists.flatten()
-    is_word = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
-    before = offsets_of(is_word.astype(np.int64))
-    starts = offsets_of(pc.list_value_length(lists).to_numpy())
-    return parts.filter(pa.array(is_word)), before[starts]
+def learn_vocabulary(
+    tokens: Iterable[pa.Array], config: WordConfig, scheme: str
+) -> tuple[Vocabulary, pa.StringArray]:
+    """The vocabulary of a running text, given in pieces, and the types that it leaves out."""
+    return from_counts(
+        *count_types(tokens),
+        scheme=scheme,
+        minimum_frequency=config.minimum_frequency,
+        maximum_size=config.maximum_size,
+        reserved=with_reserved(config.reserved),
+    )
 
 
 def _lossy_lines(lines: pa.Array, words: pa.Array, offsets: np.ndarray) -> int:

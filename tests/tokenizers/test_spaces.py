@@ -1,0 +1,150 @@
+"""A language without spaces goes through characters, subwords and bytes; words are warned of."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from textmill.base.files import read_table, write_table
+from textmill.scoring.spelling import no_bill, train_spelling
+from textmill.shards.writer import write_split
+from textmill.tokenizers import store
+from textmill.tokenizers.byte_values import ByteConfig
+from textmill.tokenizers.characters import CharConfig
+from textmill.tokenizers.spaces import characters_a_word, warning_of_words
+from textmill.tokenizers.strings import as_column
+from textmill.tokenizers.subwords import SubwordConfig
+from textmill.tokenizers.words import WordConfig
+
+WHO = ["我", "你", "他", "老师", "学生", "妈妈", "小猫", "那个孩子", "我的朋友", "商店的老板"]
+WHEN = ["今天", "昨天早上", "明天", "每个星期天", "下雨的时候", "吃饭以后", "夏天", "很久以前"]
+WHAT = [
+    "在家里看书",
+    "去公园散步",
+    "喜欢喝绿茶",
+    "写了一封信",
+    "买了三个苹果",
+    "听音乐",
+    "学习数学",
+    "给大家讲故事",
+]
+HOW = ["非常高兴", "觉得有一点累", "一句话也没有说", "忘记了时间", "准备回家", "心里想着明天的事"]  # fmt: skip
+
+
+def chinese(lines, seed=1):
+    """Made-up sentences of everyday words."""
+    rng = random.Random(seed)
+    sentence = "{}{}{},{}{}。".format
+    return [
+        sentence(*(rng.choice(part) for part in (WHEN, WHO, WHAT, WHO, HOW))) for _ in range(lines)
+    ]
+
+
+TEXT = chinese(400)
+ENGLISH = ["the cat sat on the mat and the dog saw the cat"] * 20
+
+
+def test_characters_between_spaces():
+    assert characters_a_word(as_column(["ab abc", "", "a"])) == 6 / 3
+    assert characters_a_word(as_column([""])) == 0
+    assert characters_a_word(as_column(TEXT)) == sum(map(len, TEXT)) / len(TEXT)
+
+
+def test_a_text_without_spaces_is_warned_of_and_english_is_not():
+    warning = warning_of_words(as_column(TEXT), "mine")
+    mean = sum(map(len, TEXT)) / len(TEXT)
+    assert f"tokenizers.mine: the training text has {mean:.0f} characters between" in warning
+    assert warning.endswith("wants kind: char, subword or byte")
+    assert warning_of_words(as_column(ENGLISH), "mine") is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CharConfig("char"),
+        ByteConfig("byte"),
+        SubwordConfig("subword", 500),
+        SubwordConfig("subword", 420, model="unigram"),
+        WordConfig("word", 2, punctuation="split"),
+    ],
+    ids=str,
+)
+def test_chinese_comes_back_and_is_written_as_shards(config, tmp_path):
+    tokenizer, dropped = store.train(as_column(TEXT), config)
+    held_out = chinese(50, seed=2)
+    for line in held_out:
+        encoded = tokenizer.encode(as_column([line]))
+        if config.kind != "word":
+            assert tokenizer.decode(encoded.ids.tolist()) == line
+    bill = no_bill
+    if tokenizer.vocabulary.unknown != "none":
+        bill = train_spelling(dropped, tokenizer.vocabulary, tokenizer.unit).nats
+    text = "".join(line + "\n" for line in held_out)
+    table = pa.table({"text": pa.array([text], pa.large_string()), "n_bytes": [len(text.encode())]})
+    entry = write_split(table, "test", tokenizer, bill, tmp_path)
+    assert (entry["lines"], entry["lossy_lines"]) == (50, 0)
+    assert (entry["bytes"], entry["characters"]) == (len(text.encode()), len(text))
+    if config.kind == "char":
+        assert entry["tokens"] == len(text)
+    if config.kind == "subword":
+        assert entry["tokens"] < 0.8 * len(text), "frequent words are pieces"
+
+
+GRAPH = """\
+stages:
+  vocabulary:
+    foreach: ${tokenizers}
+    do:
+      cmd: exec python -m pipeline_steps.vocabulary ${key}
+      params: ["tokenizers.${key}"]
+      deps: [data/clean]
+      outs: ["data/vocabulary/${key}"]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with a cleaned Chinese text."""
+    (tmp_path / "dvc.yaml").write_text(GRAPH)
+    (tmp_path / "params.yaml").write_text("tokenizers: {word: {kind: word}, char: {kind: char}}\n")
+    for seed, split in enumerate(("train", "valid", "test")):
+        text = "".join(line + "\n" for line in chinese(300 if split == "train" else 30, seed))
+        row = {"doc_id": ["a"], "text": [text], "n_bytes": [len(text.encode())]}
+        schema = {"doc_id": pa.string(), "text": pa.large_string(), "n_bytes": pa.int64()}
+        write_table(tmp_path / f"data/clean/{split}.arrow", pa.table(row, pa.schema(schema)))
+    return tmp_path
+
+
+def learn(root, repository, tokenizer):
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, "-m", "pipeline_steps.vocabulary", tokenizer]
+    return subprocess.run(
+        command, cwd=repository, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(("tokenizer", "warns"), [("word", True), ("char", False)])
+def test_the_stage_warns_for_words_and_writes_its_numbers(root, repository, tokenizer, warns):
+    ended = learn(root, repository, tokenizer)
+    assert ended.returncode == 0, ended.stderr
+    assert ("characters between two spaces" in ended.stderr) is warns
+    metrics = json.loads((repository / f"metrics/vocabulary/{tokenizer}.json").read_text())
+    vocabulary = store.load(repository / f"data/vocabulary/{tokenizer}").vocabulary
+    assert metrics["size"] == len(vocabulary)
+    lines = read_table(repository / "data/clean/valid.arrow")["text"][0].as_py().splitlines()
+    units = lines if tokenizer == "word" else "".join(lines)
+    unknown = sum(unit not in vocabulary for unit in units)
+    assert metrics["valid"]["tokens"] == len(units)
+    assert metrics["valid"]["unknown_rate"] == pytest.approx(unknown / (len(units) + 30))
+    assert (metrics["valid"]["unknown_rate"] > 0.4) is warns
+    plots = repository / "reports/vocabulary" / tokenizer
+    headers = {path.stem: path.read_text().splitlines()[0] for path in plots.glob("*.csv")}
+    assert headers == {
+        "zipf": '"order","rank","count","log10_rank","log10_count"',
+        "coverage": '"size","log10_size","train","valid","test"',
+        "lengths": '"of","length","count","density"',
+    }
