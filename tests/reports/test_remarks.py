@@ -1,12 +1,19 @@
 """What a reader is told to notice: the right sentence for each case, and none where all is well."""
 
 import dataclasses
+import io
+import json
 
 import pytest
+from rich.console import Console
 
 from textmill.reports.curves import Curve
-from textmill.reports.leaderboard import build
+from textmill.reports.html import render_html
+from textmill.reports.leaderboard import build, text_facts
+from textmill.reports.plain import render_markdown
+from textmill.reports.records import Overlap, from_json, to_json
 from textmill.reports.remarks import is_overfitting, is_still_learning, remarks
+from textmill.reports.terminal import render_terminal
 from textmill.reports.view import View
 
 KEY = "a" * 64
@@ -49,6 +56,65 @@ def test_where_a_network_stopped(scores, still, over):
 def test_a_leaderboard_where_all_is_well_has_no_remark(full_board):
     assert remarks(view(full_board, curve(LEARNT))) == ()
     assert remarks(View(full_board)) == ()
+
+
+OVERLAP = {"unit": "words", "n": 13, "max": 0.01, "is_contaminated": True}
+
+
+@pytest.fixture
+def contaminated(full_board):
+    text = dataclasses.replace(
+        full_board.text, overlap=Overlap(**OVERLAP, ngrams=0.123, lines=0.034)
+    )
+    return View(dataclasses.replace(full_board, text=text))
+
+
+def test_a_test_text_that_stands_in_train_is_the_first_remark(contaminated):
+    assert remarks(contaminated)[0] == (
+        "Contaminated: the test text stands in the training text, 12 % of its 13-grams of words "
+        "and 3.4 % of its long lines (at most 1.0 % may). All models score better here than on a "
+        "new text: drop duplicates in the corpus's cleaning, or split it another way."
+    )
+
+
+def test_every_model_of_a_contaminated_corpus_is_marked_in_every_form(contaminated, full_board):
+    markdown, page = render_markdown(contaminated), render_html(contaminated)
+    shown = Console(width=200, record=True, file=io.StringIO())
+    shown.print(render_terminal(contaminated))
+    terminal = shown.export_text()
+    models = len(full_board.models)
+    assert page.count('<strong class="contaminated">contaminated</strong>') == models
+    for entry in full_board.models:
+        assert f"{entry.name} (contaminated)" in markdown
+        assert f"{entry.name} (contaminated)" in terminal
+    for form in (markdown, page, terminal):
+        assert "Contaminated: the test text stands in the training text" in " ".join(form.split())
+    assert from_json(to_json(contaminated.board)) == contaminated.board
+    assert json.loads(to_json(contaminated.board))["text"]["overlap"]["ngrams"] == 0.123
+
+
+@pytest.mark.parametrize("is_contaminated", [False, None])
+def test_nothing_is_marked_below_the_threshold_or_without_a_measurement(
+    full_board, is_contaminated
+):
+    found = OVERLAP | {"is_contaminated": False, "ngrams": 0.001, "lines": None}
+    overlap = None if is_contaminated is None else Overlap(**found)
+    text = dataclasses.replace(full_board.text, overlap=overlap)
+    clean = View(dataclasses.replace(full_board, text=text))
+    assert remarks(clean) == ()
+    for form in (render_markdown(clean), render_html(clean).partition("</style>")[2]):
+        assert "ontaminated" not in form
+
+
+def test_the_overlap_of_test_comes_from_the_record_of_the_cleaning(plays):
+    assert plays.overlap is None
+    splits = {"train": 1, "valid": 2, "test": 3}
+    cleaned = dict.fromkeys(("documents", "lines", "words", "characters", "bytes"), splits)
+    measured = {"ngrams": {"valid": 0.5, "test": 0.25}, "lines": {"valid": 0.5, "test": None}}
+    source = {"corpus": "c", "title": "t", "licence": "l", "files": [], "asked": {}}
+    text = text_facts(source, cleaned | {"overlap": OVERLAP | measured})
+    assert text.overlap == Overlap(**OVERLAP, ngrams=0.25, lines=None)
+    assert text.is_contaminated
 
 
 def test_networks_that_were_still_learning_are_one_sentence(full_board):

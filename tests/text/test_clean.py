@@ -5,9 +5,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textmill.text.clean import Books, clean, count_lines
+from textmill.text.books import Books, count_lines, size_of
+from textmill.text.clean import clean
 from textmill.text.documents import Document
-from textmill.text.rules import PROFILES, Loss
+from textmill.text.profiles import PROFILES
+from textmill.text.rules import Loss
 
 # A loaded machine is slow, not wrong.
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -94,7 +96,7 @@ def test_examples_stop_at_three_and_counts_do_not() -> None:
 
 def test_a_rule_that_drops_more_than_it_says_stops_the_stage() -> None:
     books = Books("greedy")
-    books.passed("a\nb\nc\n", "a\n", [Loss("b", "lines", 1)], "x")
+    books.passed(size_of("a\nb\nc\n"), size_of("a\n"), [Loss("b", "lines", 1)], "x")
     with pytest.raises(AssertionError, match="greedy: lines do not balance"):
         books.record()
 

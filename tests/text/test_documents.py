@@ -1,39 +1,25 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from textmill.base.errors import UserError
-from textmill.text.documents import cut_articles, decode, read_documents
-
-
-def test_a_wrong_byte_is_named_with_its_place_its_neighbours_and_the_way_out() -> None:
-    data = "Größe\nzweite Zeile caf".encode() + b"\xe9 noir\n"
-    with pytest.raises(UserError) as caught:
-        decode("menu.txt", data)
-    message = str(caught.value)
-    assert message.startswith("menu.txt: not UTF-8 at byte 24, line 2 (")
-    assert "65 20 5a 65 69 6c 65 20 63 61 66 e9 20 6e 6f 69 72 0a" in message
-    assert r"b'te Zeile caf\xe9 noir\n'" in message
-    assert "iconv -f WINDOWS-1252 -t UTF-8 menu.txt > new.txt" in message
-
-
-def test_utf_16_is_recognised_by_its_mark() -> None:
-    with pytest.raises(UserError, match=r"at byte 0, line 1 .*\n.*iconv -f UTF-16 "):
-        decode("wide.txt", "wide".encode("utf-16"))
-
-
-def test_overlong_and_surrogate_bytes_are_not_utf_8() -> None:
-    for data in (b"ok \xc0\xaf", b"ok \xed\xa0\x80"):
-        with pytest.raises(UserError, match="byte 3"):
-            decode("x", data)
+from textmill.text.documents import (
+    Reading,
+    cut_articles,
+    cut_lines,
+    cut_paragraphs,
+    read_documents,
+)
 
 
 def test_files_become_documents_in_order_of_their_names() -> None:
     files = {"b.txt": b"two", "a.txt": b"one", "a/c.txt": b"three"}
-    found = [(d.id, d.file, d.text) for d in read_documents(files, "file")]
-    assert found == [
+    documents, books = read_documents(files)
+    assert [(d.id, d.file, d.text) for d in documents] == [
         ("a.txt", "a.txt", "one"),
         ("a/c.txt", "a/c.txt", "three"),
         ("b.txt", "b.txt", "two"),
     ]
+    assert books is None, "decoding changed no byte"
 
 
 TABLE = " Key : Pld \n = Played , W = \n Wins \n"
@@ -52,5 +38,56 @@ def test_articles_begin_at_titles_between_blank_lines() -> None:
 
 def test_articles_are_numbered_within_their_file() -> None:
     files = {"w": "".join(ARTICLES).encode()}
-    ids = [d.id for d in read_documents(files, "article")]
+    ids = [d.id for d in read_documents(files, Reading(kind="article"))[0]]
     assert ids == ["w:00001", "w:00002"]
+
+
+def test_paragraphs_end_at_blank_lines_of_any_kind_and_keep_their_lines() -> None:
+    text = "\n \na\nb\n\nc\r\n \t\r\n\r\nd\r\re\x0b\u2028\n\n\n"
+    assert cut_paragraphs(text) == [
+        "\n \n",
+        "a\nb\n\n",
+        "c\r\n \t\r\n\r\n",
+        "d\r\r",
+        "e\x0b\u2028\n\n\n",
+    ]
+    assert cut_paragraphs("one\ntwo") == ["one\ntwo"]
+    assert len(cut_paragraphs("a\n" + "\n" * 100_000 + "b\n")) == 2
+
+
+def test_lines_end_with_lf_cr_lf_or_cr_and_with_no_other_sign_of_unicode() -> None:
+    text = "a\nb\r\nc\rd\u2028e\u2029f\x85g\x0bh\x0ci\n\nj"
+    assert cut_lines(text) == [
+        *("a\n", "b\r\n", "c\r", "d\u2028e\u2029f\x85g\x0bh\x0ci\n", "\n", "j")
+    ]
+
+
+@pytest.mark.parametrize("cut", [cut_articles, cut_paragraphs, cut_lines])
+@given(text=st.text(st.sampled_from("ab= \t\n\r\u2028"), max_size=30))
+def test_cutting_loses_nothing(cut, text: str) -> None:
+    pieces = cut(text)
+    assert "".join(pieces) == text
+    assert all(pieces)
+
+
+def test_the_account_of_the_decoding_balances_from_raw_bytes_to_documents() -> None:
+    files = {"a.txt": b"caf\xe9\n", "b.txt": b"\xef\xbb\xbfna\xc3\xafve\n"}
+    documents, books = read_documents(files, Reading(encoding="latin-1"))
+    assert [d.text for d in documents] == ["café\n", "naïve\n"]
+    assert books is not None
+    # 5 + 10 bytes came; é takes one more as UTF-8, and the mark of three is no text
+    assert books["bytes"] == {"in": 15, "out": 13, "dropped": 2}
+    assert books["documents"] == {"in": 2, "out": 2, "dropped": 0}
+    assert books["reasons"] == {}
+
+
+def test_replaced_bytes_stand_in_the_books() -> None:
+    books = read_documents({"a.txt": b"x \xff y\n"}, Reading(errors="replace"))[1]
+    assert books is not None
+    assert books["reasons"] == {
+        "bytes of another encoding, now U+FFFD": {
+            "changes": 1,
+            "examples": ["a.txt: byte 2: ff"],
+        }
+    }
+    assert books["bytes"] == {"in": 6, "out": 8, "dropped": -2}

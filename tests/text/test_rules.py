@@ -5,7 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textmill.text.rules import PROFILES, Loss, footnote_digits
+from textmill.text.profiles import PROFILES, steps_of
+from textmill.text.rules import Loss, footnote_digits
 
 # A loaded machine is slow, not wrong.
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,15 +26,19 @@ PIECES = st.one_of(
 TEXTS = st.lists(PIECES, max_size=40).map("".join)
 
 
+def rules_of(profile: str):
+    return [step.start("NFC") for step in steps_of(profile)]
+
+
 def cleaned(text: str, profile: str) -> str:
-    for rule in PROFILES[profile]:
+    for rule in rules_of(profile):
         text = rule(text).text
     return text
 
 
 def losses(text: str, profile: str) -> dict[str, Loss]:
     found: dict[str, Loss] = {}
-    for rule in PROFILES[profile]:
+    for rule in rules_of(profile):
         result = rule(text)
         text = result.text
         found |= {loss.reason: loss for loss in result.losses}

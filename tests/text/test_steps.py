@@ -63,7 +63,7 @@ def project(tmp_path: Path, root: Path) -> Project:
 def hashes(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
-        for part in ("data", "metrics")
+        for part in ("data", "metrics", "reports")
         for path in (folder / part).rglob("*")
         if path.is_file()
     }
@@ -81,6 +81,7 @@ def test_the_steps_write_their_records_and_the_same_bytes_again(project: Project
         "data/clean/summary.json",
         *("data/clean/test.arrow", "data/clean/train.arrow", "data/clean/valid.arrow"),
         *("data/raw/files/mine.txt", "data/raw/source.json", "metrics/clean.json"),
+        *("reports/waterfall.csv", "reports/waterfall.html"),
     ]
     test = read_table(project.folder / "data/clean/test.arrow").to_pylist()
     assert test[0]["text"] == "Line 18 of the tale.\nLine 19 of the tale.\n"

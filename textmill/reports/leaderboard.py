@@ -16,6 +16,7 @@ from textmill.base.errors import UserError
 from textmill.reports.records import (
     Entry,
     Leaderboard,
+    Overlap,
     Perplexity,
     SourceFile,
     SplitFacts,
@@ -65,7 +66,15 @@ def text_facts(source: Mapping[str, Any], cleaned: Mapping[str, Any]) -> Text:
         splits={
             split: SplitFacts(**{name: cleaned[name][split] for name in known}) for split in SPLITS
         },
+        overlap=_overlap(cleaned.get("overlap")),
     )
+
+
+def _overlap(found: Mapping[str, Any] | None) -> Overlap | None:
+    if found is None:
+        return None
+    shares = {name: found[name]["test"] for name in ("ngrams", "lines")}
+    return Overlap(**{name: found[name] for name in Overlap.__dataclass_fields__} | shares)
 
 
 def build(declared: Declared, metrics: Metrics, comparison_key: str, text: Text) -> Leaderboard:

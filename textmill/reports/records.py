@@ -96,6 +96,18 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """Shares of the test text that stand in train, and what the corpus allows."""
+
+    unit: str
+    n: int
+    ngrams: float | None
+    lines: float | None
+    max: float
+    is_contaminated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """The text that every model is scored on, and where it came from."""
 
@@ -105,6 +117,13 @@ class Text:
     sources: tuple[str, ...]
     files: tuple[SourceFile, ...]
     splits: Mapping[str, SplitFacts]
+    overlap: Overlap | None = None
+    """None where the cleaning did not measure it."""
+
+    @property
+    def is_contaminated(self) -> bool:
+        """Whether so much of test stands in train that no score on it can be trusted."""
+        return self.overlap is not None and self.overlap.is_contaminated
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ something that a colleague would point at, and names what to do. Where nothing s
 is said, because a list that is always there is not read.
 """
 
+from textmill.reports import wording
 from textmill.reports.curves import Curve
 from textmill.reports.records import Entry
 from textmill.reports.view import View
@@ -19,7 +20,12 @@ def remarks(view: View) -> tuple[str, ...]:
     """Sentences about the view, the gravest first."""
     if not view.board.models:
         return ()
-    return (*_short_text(view), *_no_better_than_nothing(view), *_learning(view))
+    return (
+        *_contaminated(view),
+        *_short_text(view),
+        *_no_better_than_nothing(view),
+        *_learning(view),
+    )
 
 
 def is_still_learning(curve: Curve) -> bool:
@@ -34,6 +40,22 @@ def is_overfitting(curve: Curve) -> bool:
     scores, best = curve.bits_per_byte, curve.best
     after = len(scores) - 1 - best
     return after >= max(2, len(scores) / 3) and scores[-1] > (1 + WORTH_SAYING) * scores[best]
+
+
+def _contaminated(view: View) -> list[str]:
+    """Every model of the corpus has read the test text, more or less."""
+    found = view.board.text.overlap
+    if found is None or not found.is_contaminated:
+        return []
+    shares = [f"{wording.percent(found.ngrams or 0.0)} of its {found.n}-grams of {found.unit}"]
+    if found.lines is not None:
+        shares.append(f"{wording.percent(found.lines)} of its long lines")
+    remark = (
+        f"Contaminated: the test text stands in the training text, {' and '.join(shares)} (at most "
+        f"{wording.percent(found.max)} may). All models score better here than on a new text: drop "
+        "duplicates in the corpus's cleaning, or split it another way."
+    )
+    return [remark]
 
 
 def _short_text(view: View) -> list[str]:

@@ -50,9 +50,14 @@ class Column:
     is_number: bool = True
 
 
+def marked_name(entry: Entry, view: View) -> str:
+    """`kn5_word`, or `kn5_word (contaminated)` where the test text stands in train."""
+    return f"{entry.name} (contaminated)" if view.board.text.is_contaminated else entry.name
+
+
 COLUMNS = (
     Column("rank", "#", lambda entry, _: str(entry.rank), 9),
-    Column("name", "model", lambda entry, _: entry.name, 9, is_number=False),
+    Column("name", "model", marked_name, 9, is_number=False),
     Column("tokenizer", "tokens", lambda entry, _: entry.tokenizer, 6, is_number=False),
     Column("test", "bits/byte", lambda entry, _: wording.bits(entry.bits_per_byte), 9),
     Column("valid", "valid", lambda entry, _: wording.bits(entry.bits_per_byte_valid), 8),

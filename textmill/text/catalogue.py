@@ -16,13 +16,15 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from textmill.base.errors import nearest
 from textmill.text import packing
-from textmill.text.rules import PROFILES
+from textmill.text.decoding import Errors, canonical
+from textmill.text.documents import DocumentKind
+from textmill.text.profiles import steps_of
+from textmill.text.rules import NormalForm
 
 SPLITS = ("train", "valid", "test")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
@@ -108,13 +110,25 @@ class Corpus:
     archive, as patterns. members: members with their sha256. limit: bytes that a download may
     have. unpack_limit: bytes that may come out of an archive or compressed file, of a tar with
     its headers. path, digest, files, bytes: the user's own text.
+
+    encoding, decoding_errors: how bytes become text (`decoding`). documents: where one ends; `row`
+    reads text_column (named by id_column, or by its number) of JSON Lines, Parquet, CSV or TSV, the
+    last two with quotes unless quoting is off. cleaning: a profile or a list of rules (`profiles`).
+    max_overlap: the share of test that may stand in train.
     """
 
     title: str
     licence: str
     splits: Splits
-    cleaning: str
-    documents: Literal["file", "article"] = "file"
+    cleaning: str | tuple[Any, ...]
+    normal_form: NormalForm | Literal["none"] = "NFC"
+    documents: DocumentKind = "file"
+    text_column: str = "text"
+    id_column: str = ""
+    quoting: bool = True
+    encoding: str = "utf-8"
+    decoding_errors: Errors = "strict"
+    max_overlap: float = 0.01
     sources: tuple[str, ...] = ()
     filename: str = ""
     sha256: str = ""
@@ -129,10 +143,12 @@ class Corpus:
     bytes: int = 0
 
     def __post_init__(self) -> None:
-        if self.cleaning not in PROFILES:
-            known = ", ".join(PROFILES)
-            hint = nearest(self.cleaning, PROFILES)
-            raise ValueError(f'cleaning: no profile "{self.cleaning}"{hint} (there are: {known})')
+        steps_of(self.cleaning, self.normal_form)
+        canonical(self.encoding)
+        if not 0 <= self.max_overlap <= 1:
+            raise ValueError(
+                f"max_overlap: a share lies between 0 and 1, {self.max_overlap} does not"
+            )
         if self.path is None:
             self._check_sources()
             self._check_pin()

@@ -16,7 +16,9 @@ from textmill.base.errors import UserError
 from textmill.base.progress import Progress
 from textmill.text.catalogue import SPLITS, Corpus
 from textmill.text.clean import clean
-from textmill.text.documents import Document, read_documents
+from textmill.text.documents import Document, Reading, read_documents
+from textmill.text.overlap import overlap, worst
+from textmill.text.profiles import steps_of
 from textmill.text.shares import Assigned
 from textmill.text.splits import assign, reasons_to_drop
 
@@ -30,6 +32,7 @@ class CleanedCorpus:
 
     splits: Assigned
     waterfall: list[dict[str, Any]]
+    max_overlap: float
 
     def table(self, split: str) -> pa.Table:
         """A row a document: doc_id, text (each line ended by LF), n_bytes."""
@@ -42,11 +45,19 @@ class CleanedCorpus:
         return pa.table(columns, schema=_SCHEMA)
 
     def summary(self) -> dict[str, Any]:
-        """Sizes and sha256 by split (`bytes.train` and so on), and the waterfall."""
+        """Sizes and sha256 by split (`bytes.train` and so on), overlap, and the waterfall."""
         sizes = {split: _sizes(self.splits[split]) for split in SPLITS}
         names = sizes[SPLITS[0]]
         by_name = {name: {split: sizes[split][name] for split in SPLITS} for name in names}
-        return {**by_name, "waterfall": self.waterfall}
+        return {**by_name, "overlap": self._overlap(), "waterfall": self.waterfall}
+
+    def _overlap(self) -> dict[str, Any]:
+        """What of valid and test stands in train, and whether that is too much of test."""
+        texts = {split: [document.text for document in self.splits[split]] for split in SPLITS}
+        train = texts.pop("train")
+        found = overlap(train, texts)
+        too_much = worst(found, "test") > self.max_overlap
+        return found | {"max": self.max_overlap, "is_contaminated": too_much}
 
 
 def clean_corpus(files: dict[str, bytes], corpus: Corpus, name: str) -> CleanedCorpus:
@@ -56,28 +67,45 @@ def clean_corpus(files: dict[str, bytes], corpus: Corpus, name: str) -> CleanedC
     the bytes of the splits; anything else is a bug (AssertionError). name: the corpus's entry.
     """
     total = sum(len(data) for data in files.values())
-    documents = read_documents(files, corpus.documents)
+    documents, decoding = read_documents(files, _reading(corpus, f"corpora.{name}"))
     reasons = reasons_to_drop(sorted(files), corpus.splits, name)
 
     def drop(document: Document) -> str | None:
         return reasons.get(document.file)
 
-    kept, waterfall = clean(_watched(documents), corpus.cleaning, drop)
+    steps = steps_of(corpus.cleaning, corpus.normal_form)
+    kept, waterfall = clean(_watched(documents), steps, drop, corpus.normal_form)
     if not kept:
         plain_helps = bool(clean(documents, "plain", drop)[0])
         raise _nothing_left(name, corpus, total, plain_helps=plain_helps)
+    waterfall = [decoding, *waterfall] if decoding else waterfall
     splits = assign(kept, corpus.splits, name)
     left = sum(document.size for split in SPLITS for document in splits[split])
     if (waterfall[0]["bytes"]["in"], waterfall[-1]["bytes"]["out"]) != (total, left):
         raise AssertionError(f"the books begin or end with other bytes: {total} in, {left} out")
-    return CleanedCorpus(splits, waterfall)
+    if decoding and decoding["bytes"]["out"] != waterfall[1]["bytes"]["in"]:
+        raise AssertionError("the rules began with other bytes than the decoding left")
+    return CleanedCorpus(splits, waterfall, corpus.max_overlap)
+
+
+def _reading(corpus: Corpus, key: str) -> Reading:
+    return Reading(
+        kind=corpus.documents,
+        encoding=corpus.encoding,
+        errors=corpus.decoding_errors,
+        text_column=corpus.text_column,
+        id_column=corpus.id_column,
+        quoting=corpus.quoting,
+        key=key,
+    )
 
 
 def _nothing_left(name: str, corpus: Corpus, total: int, *, plain_helps: bool) -> UserError:
     what = f"no word is left of its {total:,} bytes after cleaning" if total else "it has 0 bytes"
     ways = ["pin a text with words: textmill pin PATH" if corpus.is_local else "use another text"]
     if plain_helps:
-        ways.append(f"set corpora.{name}.cleaning: plain (it is {corpus.cleaning})")
+        cleaning = corpus.cleaning if isinstance(corpus.cleaning, str) else "a list"
+        ways.append(f"set corpora.{name}.cleaning: plain (it is {cleaning})")
     where = corpus.path or f"corpus {name}"
     return UserError(f"the text is empty: {what}", where=where, next_step=", or ".join(ways))
 

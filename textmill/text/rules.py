@@ -1,13 +1,14 @@
-"""Cleaning rules: pure functions over the text of one document, and the profiles that list them.
+"""Cleaning rules: pure functions over the text of one document.
 
 A rule takes the whole document and returns the new text with what it dropped or changed, each
-reason with a count and up to three examples. Rules are single passes of the regular-expression
-engine, no Python loop over lines or words: 77 MB of novels take 6 s on one core
-(2026-11-29).
+reason with a count and up to three examples; or it drops the document, with the reason. Rules are
+single passes of the regular-expression engine, no Python loop over lines or words: 77 MB of
+novels take 6 s on one core (2026-11-29).
 
-After every profile the text is canonical: each line ends with one LF, has no space at either end
-and single spaces (U+0020) inside, and holds no other white space; the text is in Unicode's
-normal form C. Cleaning a clean text again changes nothing.
+After every profile (`profiles`) the text is canonical: each line ends with one LF, has no space at
+either end and single spaces (U+0020) inside, and holds no other white space; the text is in
+Unicode's normal form C, unless the corpus asks for another. Cleaning a clean text again changes
+nothing.
 """
 
 import re
@@ -32,13 +33,17 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A rule's result: the text after it and its losses."""
+    """A rule's result: the text after it and its losses; `drop`: why the document falls whole."""
 
     text: str
     losses: tuple[Loss, ...] = ()
+    drop: str = ""
+    example: str = ""
+    """What to show of a dropped document beside its name."""
 
 
 Rule = Callable[[str], Cleaned]
+NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 # White space (what `\s` matches) is no control character here, so "a\fb" stays two words.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
@@ -71,11 +76,12 @@ def control_characters(text: str) -> Cleaned:
     return _drop(text, _CONTROLS, "control character")
 
 
-def normal_form(text: str) -> Cleaned:
-    """Unicode's normal form C: one way to write each accented letter."""
-    if unicodedata.is_normalized("NFC", text):
+def normal_form(text: str, form: NormalForm = "NFC") -> Cleaned:
+    """A normal form of Unicode, C by default: one way to write each accented letter."""
+    if unicodedata.is_normalized(form, text):
         return Cleaned(text)
-    return Cleaned(unicodedata.normalize("NFC", text), (Loss("not in form C", "changes", 1),))
+    reason = f"not in form {form.removeprefix('NF')}"
+    return Cleaned(unicodedata.normalize(form, text), (Loss(reason, "changes", 1),))
 
 
 def white_space(text: str) -> Cleaned:
@@ -127,19 +133,6 @@ def english_letters(text: str) -> Cleaned:
     kept, runs = _NOT_LETTERS.subn(" ", text)
     kept = kept.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ").lower()
     return Cleaned(kept, _only_some([Loss("run of other characters", "changes", runs)]))
-
-
-_CANONICAL: tuple[Rule, ...] = (line_ends, control_characters, normal_form, white_space)
-_PLAIN: tuple[Rule, ...] = (line_ends, byte_order_marks, *_CANONICAL[1:], blank_lines)
-
-PROFILES: dict[str, tuple[Rule, ...]] = {
-    "plain": _PLAIN,
-    "sotu": (*_PLAIN, footnote_digits),
-    "d2l": (line_ends, english_letters),
-    # Blank lines stay, since published perplexities count their line ends, and so does U+FEFF,
-    # which 36 of WikiText-2's words hold.
-    "wikitext": _CANONICAL,
-}
 
 
 def _drop(text: str, pattern: re.Pattern[str], reason: str, shown: int = 0) -> Cleaned:

@@ -1,0 +1,166 @@
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textmill.base.errors import UserError
+from textmill.text.catalogue import Corpus
+from textmill.text.clean import clean
+from textmill.text.documents import Document
+from textmill.text.profiles import PROFILES, RULES, steps_of
+
+MODULE = """
+from textmill.text.own_rules import Drop, for_lines
+
+def drop_short(text, words=2):
+    return Drop(f"fewer than {words} words") if len(text.split()) < words else None
+
+def shout(text):
+    return text.upper()
+
+def first_line(text):
+    return text[: text.index("\\n") + 1]
+
+@for_lines
+def no_numbers(line):
+    return Drop("a number") if line.isdigit() else line.replace("colour", "color")
+
+def broken(text):
+    raise ZeroDivisionError("oh")
+
+def no_answer(text):
+    return True
+
+def longer(text):
+    return text + text
+
+value = 5
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package of one's own on the path."""
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package/__init__.py").write_text("")
+    (tmp_path / "my_package/rules.py").write_text(MODULE)
+    (tmp_path / "my_package/damaged.py").write_text("import nothing_of_this_name\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return "my_package.rules"
+
+
+def cleaned(cleaning: Any, *texts: str) -> tuple[list[str], list[dict[str, Any]]]:
+    came = [Document(str(i), str(i), text) for i, text in enumerate(texts)]
+    kept, books = clean(came, steps_of(cleaning))
+    return [document.text for document in kept], books[1:-1]
+
+
+def names(cleaning: Any) -> list[str]:
+    return [step.name for step in steps_of(cleaning)]
+
+
+def test_a_profile_is_its_list_of_rules_alone_or_in_a_list() -> None:
+    assert names("sotu") == list(PROFILES["sotu"])
+    assert names(["plain", "footnote_digits"]) == names("sotu")
+    assert names(["line_ends", "white_space"]) == ["line_ends", "white_space"]
+    for rules in PROFILES.values():
+        assert set(rules) <= set(RULES)
+
+
+def test_rules_run_in_the_order_of_the_list_and_are_named_with_their_parameters() -> None:
+    cleaning = ["d2l", {"line_length": {"min_words": 2}}, {"document_length": {"max_words": 3}}]
+    kept, books = cleaned(cleaning, "One, two!\n3\nfour\n", "a b c d\n")
+    assert kept == ["one two\n\n"]
+    assert [record["rule"] for record in books[2:]] == [
+        "line length (min_words 2)",
+        "document length (max_words 3)",
+    ]
+    assert books[2]["lines"]["dropped"] == 1
+    assert books[3]["documents"] == {"in": 2, "out": 1, "dropped": 1}
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "words"),
+    [
+        ("plane", 'cleaning: no profile "plane"; did you mean "plain"? (there are: plain, sotu'),
+        (["plain", "blank_line"], 'no rule or profile "blank_line"; did you mean "blank_lines"?'),
+        (["plain", {"line_length": {"max_word": 3}}], 'did you mean "max_words"? (it takes min_'),
+        (["plain", {"line_length": {"max_words": "3"}}], "line_length.max_words: Input should be"),
+        (["plain", {"line_length": {"min_words": 5, "max_words": 3}}], "the minimum 5 is above"),
+        (["plain", "line_length"], "line_length: needs a limit above 0"),
+        (["plain", {"blank_lines": {"keep": 1}}], "blank_lines takes no parameters"),
+        (["plain", {"duplicate_documents": {"x": 1}}], "(it takes none)"),
+        (["plain", {"character_share": {"of": "letter", "min": 0.5}}], "character_share.of: "),
+        (["plain", {"near_duplicates": {"threshold": 1.5}}], "threshold: lies from 0.1 to below 1"),
+        (["plain", "my package:rule"], "is no import path of the form package.module:function"),
+        (["blank_lines", "plain"], "must begin with line_ends"),
+        (["line_ends", "blank_lines"], "white_space is missing"),
+        (["plain", 5], "5 is neither a name nor"),
+        ([], "needs the name of a profile, or a list of rules"),
+    ],
+)
+def test_a_bad_entry_is_refused_with_what_would_do(
+    cleaning: Any, words: str, corpus_of: Callable[..., Corpus]
+) -> None:
+    with pytest.raises(ValueError, match=r"^cleaning: ") as caught:
+        corpus_of(cleaning=tuple(cleaning) if isinstance(cleaning, list) else cleaning)
+    assert words in str(caught.value)
+
+
+def test_another_normal_form_takes_the_place_of_c_or_none_does() -> None:
+    text = "\ufb01ne e\u0301 é\n"
+    expected = {"NFC": "\ufb01ne é é\n", "NFD": "\ufb01ne e\u0301 e\u0301\n", "NFKC": "fine é é\n"}
+    expected |= {"NFKD": "fine e\u0301 e\u0301\n", "none": text}
+    for form, wanted in expected.items():
+        kept, books = clean([Document("x", "x", text)], steps_of("plain", form), normal_form=form)
+        assert kept[0].text == wanted
+        reasons = {reason for record in books for reason in record["reasons"]}
+        assert reasons == ({f"not in form {form[2:]}"} if form != "none" else set())
+    with pytest.raises(ValueError, match="normal_form: no rule normal_form in the cleaning"):
+        steps_of("d2l", "NFD")
+
+
+def test_a_rule_of_ones_own_drops_documents_with_its_reason_or_rewrites(own: str) -> None:
+    kept, books = cleaned(["plain", f"{own}:drop_short", f"{own}:shout"], "one\n", "one two\n")
+    assert kept == ["ONE TWO\n"]
+    assert books[-2]["reasons"] == {"fewer than 2 words": {"documents": 1, "examples": ["0: one "]}}
+    assert books[-1]["rule"] == f"{own}:shout"
+    kept, books = cleaned(["plain", {f"{own}:drop_short": {"words": 3}}], "a b\n", "a b c\n")
+    assert kept == ["a b c\n"]
+    assert books[-1]["rule"] == f"{own}:drop_short (words 3)"
+    kept, books = cleaned(["plain", f"{own}:first_line"], "a\nb\nc\n")
+    assert kept == ["a\n"]
+    assert books[-1]["reasons"]["left out"]["lines"] == 2
+
+
+def test_a_rule_of_ones_own_for_lines_is_asked_about_each(own: str) -> None:
+    kept, books = cleaned(["plain", f"{own}:no_numbers"], "12\ncolour\n13\nred\n", "14\n")
+    assert kept == ["color\nred\n"]
+    assert books[-1]["lines"] == {"in": 5, "out": 2, "dropped": 3}
+    assert books[-1]["reasons"] == {
+        "a number": {"lines": 3, "examples": ["0: line 1: 12", "0: line 3: 13", "1: line 1: 14"]},
+        "rewritten": {"changes": 1, "examples": []},
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("no_such_package.rules:x", "the module no_such_package.rules cannot be imported (Module"),
+        ("my_package.damaged:x", "cannot be imported (ModuleNotFoundError: No module named 'noth"),
+        ("my_package.rules:drop_shirt", 'no function drop_shirt; did you mean "drop_short"?'),
+        ("my_package.rules:value", "has no function value"),
+        ("my_package.rules:broken", "the rule failed with ZeroDivisionError: oh"),
+        ("my_package.rules:no_answer", "a rule answers None (keep), Drop(reason) or a text"),
+        ("my_package.rules:longer", "a rewritten document has more lines than before"),
+    ],
+)
+def test_a_rule_of_ones_own_that_fails_is_one_message(own: str, path: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        cleaned(["plain", path], "a\n")
+    assert str(caught.value).startswith(f"cleaning: {path}: ")
+    assert words in str(caught.value)
+    assert "\n  -> " in str(caught.value)

@@ -1,0 +1,145 @@
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from textmill.base.errors import UserError
+from textmill.text.documents import Reading, read_documents
+from textmill.text.rows import read_columns
+
+VALUES = [
+    "NA",
+    "",
+    "1.0",
+    "2020-01-01",
+    "null",
+    "True",
+    "007",
+    'say "hi", ok',
+    "two\nlines\r\nhere",
+]
+FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+
+
+def as_csv(texts: list[str], delimiter: str = ",") -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerows([("n", "text"), *((str(i), text) for i, text in enumerate(texts))])
+    return out.getvalue().encode()
+
+
+def as_parquet(column: pa.Array) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": column}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def as_jsonl(texts: list[str]) -> bytes:
+    return "".join(json.dumps({"n": i, "text": t}) + "\n" for i, t in enumerate(texts)).encode()
+
+
+def texts(name: str, data: bytes, **how: object) -> list[str]:
+    return [d.text for d in read_documents({name: data}, Reading(kind="row", **how))[0]]
+
+
+def test_text_stays_text_in_every_format() -> None:
+    assert texts("x.csv", as_csv(VALUES)) == VALUES
+    assert texts("x.tsv", as_csv(VALUES, "\t")) == VALUES
+    assert texts("x.jsonl", as_jsonl(VALUES)) == VALUES
+    assert texts("x.ndjson", as_jsonl(VALUES)) == VALUES
+    assert texts("x.parquet", as_parquet(pa.array(VALUES))) == VALUES
+    assert texts("x.PARQUET", as_parquet(pa.array(VALUES).dictionary_encode())) == VALUES
+
+
+def test_bare_values_of_csv_are_not_guessed_either() -> None:
+    bare = [value for value in VALUES if value and value.isprintable() and '"' not in value]
+    data = "\n".join(["text,n", *(f"{value},1" for value in bare)]).encode()
+    assert texts("x.csv", data) == bare
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(FIELDS, min_size=1, max_size=5))
+def test_pythons_own_writers_are_read_back(fields: list[str]) -> None:
+    assert texts("x.csv", as_csv(fields)) == fields
+    assert texts("x.jsonl", as_jsonl(fields)) == fields
+
+
+def test_without_quoting_a_quote_is_a_character_like_any_other() -> None:
+    data = b'text\tn\n"Hello," she said\t1\n"\t2\n'
+    assert texts("x.tsv", data, quoting=False) == ['"Hello," she said', '"']
+
+
+def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:
+    data = b'{"text": "a", "id": "p"}\n{"id": "q"}\n{"text": null, "id": "r"}\n{"text": "b", "id": "s"}\n'
+    documents, books = read_documents({"x.jsonl": data}, Reading(kind="row"))
+    assert [(d.id, d.file) for d in documents] == [
+        ("x.jsonl:00001", "x.jsonl"),
+        ("x.jsonl:00004", "x.jsonl"),
+    ]
+    assert books is not None
+    assert books["documents"] == {"in": 4, "out": 2, "dropped": 2}
+    assert books["bytes"] == {"in": len(data), "out": 2, "dropped": len(data) - 2}
+    reasons = books["reasons"]["no text in the column"]
+    assert reasons == {"documents": 2, "examples": ["x.jsonl:00002", "x.jsonl:00003"]}
+    named = read_documents({"x.jsonl": data}, Reading(kind="row", id_column="id"))[0]
+    assert [d.id for d in named] == ["p", "s"]
+
+
+def test_a_declared_encoding_holds_for_rows_of_text() -> None:
+    assert texts("x.csv", "text\ncafé\n".encode("latin-1"), encoding="latin-1") == ["café"]
+    assert texts("x.csv", "text\n江雪\n".encode("utf-16")) == ["江雪"]
+
+
+def test_a_row_of_megabytes_is_one_document() -> None:
+    long = "word " * 1_000_000
+    assert texts("x.jsonl", as_jsonl([long, "b"])) == [long, "b"]
+    assert texts("x.csv", as_csv([long, "b"])) == [long, "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        (
+            "x.csv",
+            b"txt,n\na,1\n",
+            ['x.csv: no row has text in a column "text"', '"txt"', "txt, n"],
+        ),
+        ("x.jsonl", b'{"texts": "a"}\n', ['a column "text"; did you mean "texts"?']),
+        ("x.jsonl", b'{"text": 1}\n', ["x.jsonl: it is not a whole .jsonl file with text"]),
+        ("x.jsonl", b'{"text": "a"\n', ["x.jsonl: it is not a whole .jsonl file"]),
+        (
+            "x.csv",
+            b"text,n\na,1\nb\n",
+            ["x.csv: it is not a whole .csv file", "Expected 2 columns"],
+        ),
+        ("x.parquet", b"PAR1 no", ["x.parquet: it is not a whole .parquet file"]),
+        ("x.parquet", as_parquet(pa.array([1, 2])), ["its column text is int64, not text"]),
+        ("x.txt", b"a", ["x.txt: rows are read from .jsonl, .ndjson, .parquet, .csv, .tsv"]),
+    ],
+)
+def test_what_is_no_column_of_text_is_one_message(name: str, data: bytes, words: list[str]) -> None:
+    with pytest.raises(UserError) as caught:
+        texts(name, data)
+    for part in words:
+        assert part in str(caught.value)
+
+
+def test_two_rows_of_one_name_are_refused() -> None:
+    data = b"id,text\np,a\np,b\n"
+    with pytest.raises(UserError, match='two rows have the same id, "p"'):
+        texts("x.csv", data, id_column="id")
+
+
+def test_files_without_a_row_have_none() -> None:
+    for name, data in (
+        ("x.csv", b""),
+        ("x.csv", b"text\n"),
+        ("x.jsonl", b""),
+        ("x.jsonl", b"\n\n"),
+    ):
+        assert read_columns(name, data, ["text"]) == [[]]

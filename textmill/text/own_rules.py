@@ -1,0 +1,138 @@
+"""Rules of one's own: a function by its import path, made into a rule that keeps books.
+
+    # my_package/rules.py
+    from textmill.text.own_rules import Drop, for_lines
+
+    def drop_short(text, words=50):          # a document's text
+        if len(text.split()) < words:
+            return Drop(f"fewer than {words} words")
+        return None                          # keep
+
+    @for_lines
+    def no_page_numbers(line):               # one line after the other, without its end
+        return Drop("page number") if line.isdigit() else None
+
+A function that answers a text has rewritten: a document's must end with a line end, a line's has
+none. A function of lines is called once for each, which Python does for a million in a second.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from textmill.base.errors import UserError, nearest
+from textmill.text.rules import Cleaned, Loss, Rule
+
+_EXAMPLES = 3
+_SHOWN = 60
+_MARK = "textmill_for_lines"
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A rule's answer: this document (or line) falls, for this reason."""
+
+    reason: str
+
+
+def for_lines(function: Function) -> Function:
+    """Mark a function as one of lines, so that it is asked about each of a document's."""
+    setattr(function, _MARK, True)
+    return function
+
+
+def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
+    """The rule behind `package.module:function`. Raises UserError where it cannot be had."""
+    function = _imported(path)
+
+    def asked(text: str) -> Any:
+        try:
+            return function(text, **parameters)
+        except Exception as error:
+            raise UserError(
+                f"the rule failed with {type(error).__name__}: {error}",
+                where=f"cleaning: {path}",
+                next_step=f"mend the function, or its parameters ({dict(parameters)}); it was "
+                f"given {text[:_SHOWN]!r}",
+            ) from error
+
+    return _of_lines(path, asked) if getattr(function, _MARK, False) else _of_text(path, asked)
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    module_name, _, name = path.partition(":")
+    where = f"cleaning: {path}"
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise UserError(
+            f"the module {module_name} cannot be imported ({type(error).__name__}: {error})",
+            where=where,
+            next_step="install the package into the environment, or set PYTHONPATH to its folder",
+        ) from None
+    function = getattr(module, name, None)
+    if not callable(function):
+        there = [key for key, value in vars(module).items() if callable(value)]
+        raise UserError(
+            f"{module_name} has no function {name}{nearest(name, there)}",
+            where=where,
+            next_step=f"look into {getattr(module, '__file__', module_name)}",
+        )
+    return function
+
+
+def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:
+    def rule(text: str) -> Cleaned:
+        answer = asked(text)
+        if answer is None or answer == text:
+            return Cleaned(text)
+        if isinstance(answer, Drop):
+            return Cleaned(text, drop=answer.reason, example=text[:_SHOWN].replace("\n", " "))
+        if not isinstance(answer, str):
+            raise _no_answer(path, answer)
+        lines = text.count("\n") - answer.count("\n")
+        if lines < 0 or (answer and not answer.endswith("\n")):
+            raise UserError(
+                "a rewritten document has more lines than before, or does not end with a line end",
+                where=f"cleaning: {path}",
+                next_step="return whole lines, at most as many as there were",
+            )
+        losses = [Loss("rewritten", "changes", 1), Loss("left out", "lines", lines)]
+        return Cleaned(answer, tuple(loss for loss in losses if loss.count))
+
+    return rule
+
+
+def _of_lines(path: str, asked: Callable[[str], Any]) -> Rule:
+    def rule(text: str) -> Cleaned:
+        kept: list[str] = []
+        found: dict[str, list[str]] = {}
+        rewritten = 0
+        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
+            answer = asked(line)
+            if isinstance(answer, Drop):
+                found.setdefault(answer.reason, []).append(f"line {number}: {line[:_SHOWN]}")
+                continue
+            if answer is not None and (not isinstance(answer, str) or "\n" in answer):
+                raise _no_answer(path, answer)
+            rewritten += answer is not None and answer != line
+            kept.append(line if answer is None else answer)
+        losses = [
+            Loss(reason, "lines", len(lines), tuple(lines[:_EXAMPLES]))
+            for reason, lines in found.items()
+        ]
+        losses += [Loss("rewritten", "changes", rewritten)] if rewritten else []
+        return Cleaned("".join(line + "\n" for line in kept), tuple(losses))
+
+    return rule
+
+
+def _no_answer(path: str, answer: Any) -> UserError:
+    return UserError(
+        f"a rule answers None (keep), Drop(reason) or a text in place of what it was given, not "
+        f"{answer!r}",
+        where=f"cleaning: {path}",
+        next_step="from textmill.text.own_rules import Drop",
+    )
