@@ -158,9 +158,7 @@ def _checked(infos: list[ZipInfo]) -> list[tuple[ZipInfo, str]]:
 
 def _zip_chunks(archive: ZipFile, info: ZipInfo, budget: _Budget) -> Iterator[bytes]:
     with budget.watched(), archive.open(info) as stream:
-        while chunk := stream.read(_CHUNK):
-            budget.spend(len(chunk))
-            yield chunk
+        yield from _counted_chunks(stream, budget)
 
 
 def _of_tar(path: Path, budget: _Budget) -> Iterator[Member]:
@@ -202,10 +200,10 @@ def _check_end(archive: TarFile, counted: _Counted, budget: _Budget) -> None:
 def _of_one(path: Path, budget: _Budget) -> Iterator[Member]:
     budget.at = budget.packed.stem
     with budget.watched(), decompressed(path, budget.packed.compression) as stream:
-        yield Member(budget.at, _one_chunks(stream, budget))
+        yield Member(budget.at, _counted_chunks(stream, budget))
 
 
-def _one_chunks(stream: Readable, budget: _Budget) -> Iterator[bytes]:
+def _counted_chunks(stream: Readable, budget: _Budget) -> Iterator[bytes]:
     with budget.watched():
         while chunk := stream.read(_CHUNK):
             budget.spend(len(chunk))
