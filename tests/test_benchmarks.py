@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-BENCHMARKS = ("pipeline", "services", "ngram", "training", "intervals", "threads", "faults")
+BENCHMARKS = (
+    "pipeline",
+    "services",
+    "ngram",
+    "training",
+    "intervals",
+    "threads",
+    "faults",
+    "corpus",
+)
 
 
 @pytest.mark.slow
@@ -22,9 +31,13 @@ def test_quick_benchmark_has_right_numbers(name, root, tmp_path):
 
 
 def test_make_bench_runs_them_all(root):
-    files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {"report", "__init__"}
+    files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {
+        "report",
+        "ways",
+        "__init__",
+    }
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram training intervals threads faults;"
+        "for name in pipeline services ngram training intervals threads faults corpus;"
         in (root / "Makefile").read_text()
     )

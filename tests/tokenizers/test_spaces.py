@@ -11,7 +11,8 @@ import pytest
 
 from textmill.base.files import read_table, write_table
 from textmill.scoring.spelling import no_bill, train_spelling
-from textmill.shards.writer import write_split
+from textmill.shards.work import write_splits
+from textmill.shards.writer import Codec
 from textmill.tokenizers import store
 from textmill.tokenizers.byte_values import ByteConfig
 from textmill.tokenizers.characters import CharConfig
@@ -85,7 +86,10 @@ def test_chinese_comes_back_and_is_written_as_shards(config, tmp_path):
         bill = train_spelling(dropped, tokenizer.vocabulary, tokenizer.unit).nats
     text = "".join(line + "\n" for line in held_out)
     table = pa.table({"text": pa.array([text], pa.large_string()), "n_bytes": [len(text.encode())]})
-    entry = write_split(table, "test", tokenizer, bill, tmp_path)
+    write_table(tmp_path / "documents", table)
+    sources = {"test": tmp_path / "documents"}
+    entries = write_splits(sources, lambda _: Codec(tokenizer, bill), tmp_path, tmp_path / "shards")
+    entry = entries["test"]
     assert (entry["lines"], entry["lossy_lines"]) == (50, 0)
     assert (entry["bytes"], entry["characters"]) == (len(text.encode()), len(text))
     if config.kind == "char":

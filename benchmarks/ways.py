@@ -1,0 +1,148 @@
+"""The ways from a cleaned text to ids on disk that `benchmarks.corpus` sets against each other.
+
+Each takes a folder with the text in plain (`text`) and as a cleaned split (`train.arrow`) and
+tells its seconds, how many tokens it made, and a digest of their ids where they are comparable.
+
+    python -m benchmarks.ways WAY KIND FOLDER
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textmill.base.files import read_table, write_json
+from textmill.scoring.codec import load_codec
+from textmill.scoring.spelling import train_spelling
+from textmill.shards.lines import lines_of
+from textmill.shards.reader import FORMAT, read_shards
+from textmill.shards.work import WORKERS, write_splits
+from textmill.shards.writer import Codec
+from textmill.tokenizers import store
+from textmill.tokenizers.characters import CharConfig
+from textmill.tokenizers.subwords import SubwordConfig
+from textmill.tokenizers.words import WordConfig
+
+CONFIGS = {
+    "word": WordConfig("word", minimum_frequency=2),
+    "char": CharConfig("char"),
+    "subword": SubwordConfig("subword", pieces=1000),
+}
+Run = dict[str, Any]
+
+
+def ours(kind: str, folder: Path, *, spelling: bool = False) -> Run:
+    start = time.perf_counter()
+    vocabulary, shards = folder / kind, folder / "shards"
+    if kind != "subword":
+        shutil.rmtree(vocabulary, ignore_errors=True)
+        vocabulary.mkdir()
+        lines = lines_of(read_table(folder / "train.arrow")).text
+        tokenizer, unknown = store.train(lines, CONFIGS[kind])
+        store.save(tokenizer, CONFIGS[kind], vocabulary)
+        del lines
+        if spelling:
+            bill = train_spelling(unknown, tokenizer.vocabulary, kind)
+            bill.save(vocabulary / "spelling")
+    shutil.rmtree(shards, ignore_errors=True)
+    load = load_codec if spelling else load_without_bill
+    entries = write_splits({"train": folder / "train.arrow"}, load, vocabulary, shards)
+    fingerprint = json.loads((vocabulary / "tokenizer.json").read_text())["fingerprint"]
+    about = {"format": FORMAT, "fingerprint": fingerprint, "splits": entries}
+    write_json(shards / "manifest.json", about)
+    seconds = time.perf_counter() - start
+    columns = [lines.tokens for lines in read_shards(shards, "train")]
+    return {"seconds": seconds, "tokens": entries["train"]["tokens"], "ids": digest(columns)}
+
+
+def with_spelling(kind: str, folder: Path) -> Run:
+    return ours(kind, folder, spelling=True)
+
+
+def load_without_bill(folder: Path) -> Codec:
+    return Codec(store.load(folder), lambda texts: np.zeros(len(texts)))
+
+
+def plain(kind: str, folder: Path) -> Run:
+    """As the textbooks do it, D2L's `Vocab` for example; line ends are kept as `</s>`."""
+    start = time.perf_counter()
+    text = (folder / "text").read_text()
+    lines = [re.sub(" +", " ", line).strip() for line in text.split("\n")[:-1]]
+    tokens = [line.split() if kind == "word" else list(line) for line in lines]
+    counts = Counter(token for line in tokens for token in line)
+    minimum = CONFIGS[kind].minimum_frequency
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    kept = ["<unk>", "<s>", "</s>", *(token for token, n in ordered if n >= minimum)]
+    ids = {token: number for number, token in enumerate(kept)}
+    coded = [[*(ids.get(token, 0) for token in line), 2] for line in tokens]
+    dtype = np.uint16 if len(kept) <= 1 << 16 else np.uint32
+    flat = np.array([token for line in coded for token in line], dtype)
+    np.save(folder / "plain.npy", flat)
+    (folder / "plain.json").write_text(json.dumps(kept))
+    return {"seconds": time.perf_counter() - start, "tokens": len(flat), "ids": digest([flat])}
+
+
+def huggingface(kind: str, folder: Path) -> Run:
+    import datasets  # noqa: PLC0415  only where this way is run
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415
+
+    datasets.disable_progress_bars()
+    start = time.perf_counter()
+    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))  # noqa: S106
+    split = pre_tokenizers.Split(Regex("."), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if kind == "word" else split
+    lines = (folder / "text").read_text().split("\n")[:-1]
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=10_000_000,
+        min_frequency=CONFIGS[kind].minimum_frequency,
+        special_tokens=["<unk>", "<s>", "</s>"],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer, length=len(lines))
+
+    def encode(rows: dict[str, list[str]]) -> dict[str, list[list[int]]]:
+        return {"tokens": [[*found.ids, 2] for found in tokenizer.encode_batch(rows["text"])]}
+
+    rows = datasets.Dataset.from_dict({"text": lines})
+    mapped = rows.map(encode, batched=True, num_proc=WORKERS, remove_columns=["text"])
+    mapped.save_to_disk(str(folder / "huggingface"))
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "tokens": int(sum(map(len, mapped["tokens"]))), "ids": ""}
+
+
+def sentencepiece(_: str, folder: Path) -> Run:
+    import sentencepiece as spm  # noqa: PLC0415
+
+    start = time.perf_counter()
+    processor = spm.SentencePieceProcessor(model_file=str(folder / "subword" / "subword.model"))
+    lines = (folder / "text").read_text().split("\n")[:-1]
+    rows = processor.encode(lines, out_type=int, num_threads=WORKERS)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "tokens": sum(map(len, rows)) + len(rows), "ids": ""}
+
+
+WAYS = {
+    "ours": ours,
+    "with_spelling": with_spelling,
+    "plain": plain,
+    "huggingface": huggingface,
+    "sentencepiece": sentencepiece,
+}
+
+
+def digest(columns: list[np.ndarray]) -> str:
+    total = hashlib.sha256()
+    for column in columns:
+        total.update(np.ascontiguousarray(column, dtype=np.uint32))
+    return total.hexdigest()
+
+
+if __name__ == "__main__":
+    print(json.dumps(WAYS[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))))
