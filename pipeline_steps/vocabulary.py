@@ -1,6 +1,6 @@
 """Stage vocabulary: learn a tokenizer and its spelling model from the training split.
 
-Beside the tokenizer it writes what the vocabulary is like on each split, as metrics and plots.
+Beside the tokenizer it writes what the vocabulary is like on each split, as numbers and plots.
 """
 
 import logging
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Write `data/vocabulary/KEY`, its metrics and the tables of its plots."""
+    """Write `data/vocabulary/KEY`, its numbers and the tables of its plots."""
     key = settings.key()
     entry = settings.load("vocabulary", key)["tokenizers"][key]
     config = settings.parse(CONFIG, entry, f"params.yaml: tokenizers.{key}")
@@ -49,10 +49,11 @@ def _report(tokenizer: Tokenizer, key: str) -> None:
     for split in SPLITS:
         for lines in pieces_of(read_table(layout.clean_split(split))):
             report.add(split, tokenizer.encode(lines.text))
-    write_json(layout.vocabulary_metrics(key), report.summary())
+    folder = layout.vocabulary_report(key)
+    write_json(folder / "summary.json", report.summary())
     tables = {"zipf": report.zipf(), "coverage": report.coverage(), "lengths": report.lengths()}
     for name, rows in tables.items():
-        with replacing(layout.vocabulary_plots(key) / f"{name}.csv") as path:
+        with replacing(folder / f"{name}.csv") as path:
             pa.csv.write_csv(pa.Table.from_pylist(rows), path)
 
 

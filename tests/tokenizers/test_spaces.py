@@ -136,7 +136,7 @@ def test_the_stage_warns_for_words_and_writes_its_numbers(root, repository, toke
     ended = learn(root, repository, tokenizer)
     assert ended.returncode == 0, ended.stderr
     assert ("characters between two spaces" in ended.stderr) is warns
-    metrics = json.loads((repository / f"metrics/vocabulary/{tokenizer}.json").read_text())
+    metrics = json.loads((repository / f"reports/vocabulary/{tokenizer}/summary.json").read_text())
     vocabulary = store.load(repository / f"data/vocabulary/{tokenizer}").vocabulary
     assert metrics["size"] == len(vocabulary)
     lines = read_table(repository / "data/clean/valid.arrow")["text"][0].as_py().splitlines()

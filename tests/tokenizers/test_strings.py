@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from textmill.base.errors import UserError
 from textmill.tokenizers.counting import count_types
-from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.lookup import TokenTable, _LongTable
 from textmill.tokenizers.strings import (
     as_column,
     blocks_of,
@@ -85,3 +85,11 @@ def test_a_sliced_column_of_short_strings_is_read_from_its_slice():
     column = pa.array(["ab", "c", "de"], pa.string())[1:]
     data, offsets = flat_bytes(column)
     assert (data.tobytes(), offsets.tolist()) == (b"cde", [0, 1, 3])
+
+
+def test_long_words_whose_mixtures_are_equal_are_told_apart(monkeypatch):
+    """As if the hash were the worst there is: every token is compared in the end."""
+    monkeypatch.setattr(_LongTable, "_mixed", staticmethod(lambda head, tail: head * 0 + 1))
+    known = ["abcdefgh", "abcdefghi", "abcdefg\0", "x" * 14, "x" * 15, "x" * 1000]
+    found = TokenTable(as_column(known)).rows_of(as_column([*known[::-1], "abcdefgx", "x" * 16]))
+    assert found.tolist() == [5, 4, 3, 2, 1, 0, -1, -1]

@@ -43,13 +43,8 @@ def vocabulary(tokenizer: str) -> Path:
     return Path("data/vocabulary") / tokenizer
 
 
-def vocabulary_metrics(tokenizer: str) -> Path:
-    """The few numbers of a vocabulary that `dvc metrics show` lays side by side."""
-    return Path("metrics/vocabulary") / f"{tokenizer}.json"
-
-
-def vocabulary_plots(tokenizer: str) -> Path:
-    """Folder of the tables behind a vocabulary's plots."""
+def vocabulary_report(tokenizer: str) -> Path:
+    """Folder of a vocabulary's numbers and of the tables behind its plots."""
     return REPORTS / "vocabulary" / tokenizer
 
 

@@ -8,6 +8,9 @@ import pyarrow.compute as pc
 
 from textmill.tokenizers.strings import packed, unpacked
 
+_BYTES_WAITING = 64 << 20
+"""Long tokens of several pieces are counted together, which is faster than adding up counts."""
+
 
 def count_types(pieces: Iterable[pa.Array]) -> tuple[pa.StringArray, np.ndarray]:
     """The types of a running text, given in pieces, in no certain order, and their counts.
@@ -16,10 +19,15 @@ def count_types(pieces: Iterable[pa.Array]) -> tuple[pa.StringArray, np.ndarray]
     """
     short: list[pa.Array] = []
     long: list[pa.Array] = []
+    waiting: list[pa.Array] = []
     for piece in pieces:
         integers, is_long = packed(piece)
         short.append(pc.value_counts(pa.array(integers[~is_long])))
-        long.append(pc.value_counts(piece.filter(pa.array(is_long)).cast(pa.large_string())))
+        waiting.append(piece.filter(pa.array(is_long)).cast(pa.large_string()))
+        if sum(column.nbytes for column in waiting) > _BYTES_WAITING:
+            long.append(pc.value_counts(pa.concat_arrays(waiting)))
+            waiting = []
+    long += [pc.value_counts(pa.concat_arrays(waiting))] if waiting else []
     integers, short_counts = _added_up(short, pa.int64())
     words, long_counts = _added_up(long, pa.large_string())
     types = pa.concat_arrays([unpacked(integers.to_numpy()), words]).cast(pa.string())

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from textmill.tokenizers.strings import packed
+from textmill.tokenizers.strings import packed, packed_in_two
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
+_OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 _EMPTY = -2  # no packed word: those are never negative, and -1 stands for a long one
 
 
@@ -21,7 +22,7 @@ class TokenTable:
     def __init__(self, tokens: pa.Array) -> None:
         integers, is_long = packed(tokens)
         self._short = _IntegerTable(integers[~is_long], np.flatnonzero(~is_long))
-        self._long = tokens.filter(pa.array(is_long)).cast(pa.large_string())
+        self._long = _LongTable(tokens.filter(pa.array(is_long)))
         self._long_rows = np.append(np.flatnonzero(is_long), -1)
 
     def rows_of(self, tokens: pa.Array) -> np.ndarray:
@@ -29,10 +30,43 @@ class TokenTable:
         integers, is_long = packed(tokens)
         rows = self._short.find(integers)
         if np.any(is_long):
-            long = tokens.filter(pa.array(is_long)).cast(pa.large_string())
-            found = pc.index_in(long, value_set=self._long)
-            rows[is_long] = self._long_rows[pc.fill_null(found, -1).to_numpy()]
+            rows[is_long] = self._long_rows[self._long.find(tokens.filter(pa.array(is_long)))]
         return rows
+
+
+class _LongTable:
+    """Tokens of two integers, found by a mixture of both and then compared; longer ones by Arrow.
+
+    A token whose mixture is that of one before it goes with the longer ones.
+    """
+
+    def __init__(self, tokens: pa.Array) -> None:
+        self._head, self._tail, is_longer = packed_in_two(tokens)
+        mixed = self._mixed(self._head, self._tail)
+        is_first = np.zeros(len(mixed), dtype=bool)
+        is_first[np.unique(mixed, return_index=True)[1]] = True
+        in_two = is_first & ~is_longer
+        self._two = _IntegerTable(mixed[in_two], np.flatnonzero(in_two))
+        self._others = tokens.filter(pa.array(~in_two)).cast(pa.large_string())
+        self._other_rows = np.append(np.flatnonzero(~in_two), -1)
+
+    def find(self, tokens: pa.Array) -> np.ndarray:
+        head, tail, is_longer = packed_in_two(tokens)
+        rows = self._two.find(self._mixed(head, tail))
+        if len(self._head):
+            is_it = (self._head[rows] == head) & (self._tail[rows] == tail) & ~is_longer
+            rows[~is_it] = -1
+        if len(self._others):
+            missing = rows < 0
+            rest = tokens.filter(pa.array(missing)).cast(pa.large_string())
+            found = pc.index_in(rest, value_set=self._others)
+            rows[missing] = self._other_rows[pc.fill_null(found, -1).to_numpy()]
+        return rows
+
+    @staticmethod
+    def _mixed(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
+        mixed = head.view(np.uint64) * _ODD ^ (tail.view(np.uint64) * _OTHER)
+        return (mixed >> np.uint64(1)).view(np.int64)
 
 
 class _IntegerTable:

@@ -48,7 +48,7 @@ class VocabularyReport:
             table.add(encoded.ids, encoded.offsets)
 
     def summary(self) -> Row:
-        """The few numbers of `dvc metrics show`.
+        """Size, unknown units of each split, Zipf's exponents.
 
         unknown_rate: of all tokens, line ends among them, as in a model's scores.
         """

@@ -78,22 +78,41 @@ def packed(words: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     is part of it), and integers are counted and looked up several times as fast as strings. The
     integer of a word longer than `WORD_BYTES` is -1.
     """
+    eight, offsets = _eight_bytes_from_everywhere(words)
+    lengths = np.diff(offsets)
+    integers = _pack(eight, offsets[:-1], lengths)
+    is_long = lengths > WORD_BYTES
+    integers[is_long] = -1
+    return integers, is_long
+
+
+def packed_in_two(words: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first 7 bytes of each word as in `packed`, the next 7, and which are longer still."""
+    eight, offsets = _eight_bytes_from_everywhere(words)
+    lengths = np.diff(offsets)
+    head = _pack(eight, offsets[:-1], lengths)
+    rest = np.maximum(lengths - WORD_BYTES, 0)
+    tail = _pack(eight, np.minimum(offsets[:-1] + WORD_BYTES, offsets[-1]), rest)
+    return head, tail, rest > WORD_BYTES
+
+
+def _eight_bytes_from_everywhere(words: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """At every byte, it and the seven after it as one little-endian integer; the offsets."""
     data, offsets = flat_bytes(words)
     padded = np.zeros(len(data) + 8, np.uint8)
     padded[: len(data)] = data
-    # Eight bytes from every position on, little-endian on any machine.
-    eight = np.ndarray((len(data) + 1,), "<u8", buffer=padded, strides=(1,))
-    lengths = np.diff(offsets)
+    return np.ndarray((len(data) + 1,), "<u8", buffer=padded, strides=(1,)), offsets
+
+
+def _pack(eight: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """int64: up to 7 bytes from each start, and how many they are in the highest byte."""
     keys = np.empty(len(lengths), np.uint64)
-    for start in range(0, len(lengths), _BLOCK):  # a block stays in the processor's cache
-        rows = slice(start, start + _BLOCK)
+    for first in range(0, len(lengths), _BLOCK):  # a block stays in the processor's cache
+        rows = slice(first, first + _BLOCK)
         short = np.minimum(lengths[rows], WORD_BYTES)
-        block = eight[offsets[:-1][rows]] & _MASKS[short]
-        keys[rows] = block | (short.astype(np.uint64) << np.uint64(8 * WORD_BYTES))
-    is_long = lengths > WORD_BYTES
-    integers = keys.view(np.int64)
-    integers[is_long] = -1
-    return integers, is_long
+        letters = eight[starts[rows]] & _MASKS[short]
+        keys[rows] = letters | (short.astype(np.uint64) << np.uint64(8 * WORD_BYTES))
+    return keys.view(np.int64)
 
 
 def unpacked(integers: np.ndarray) -> pa.LargeStringArray:
