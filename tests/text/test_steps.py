@@ -127,3 +127,61 @@ def test_a_text_too_small_for_its_splits_ends_in_the_full_key_of_its_corpus(
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr
     assert "textmill: params.yaml: corpora.local.splits: the text has 1 line" in ended.stderr
+
+
+def test_a_rule_beside_params_yaml_is_found_and_its_drops_are_on_the_page(
+    project: Project,
+) -> None:
+    (project.folder / "mine_rules.py").write_text(
+        "from textmill.text.own_rules import Drop, for_lines\n"
+        "@for_lines\n"
+        "def not_seven(line):\n"
+        "    return Drop('line seven') if ' 7 ' in line else None\n"
+    )
+    project.entry["cleaning"] = ["plain", "mine_rules:not_seven"]
+    project.write()
+    for step in ("download", "clean"):
+        ended = project.run(step)
+        assert ended.returncode == 0, ended.stderr
+    summary = read_json(project.folder / "data/clean/summary.json")
+    assert sum(summary["lines"].values()) == 19
+    page = (project.folder / "reports/waterfall.html").read_text()
+    assert "mine.txt: line 8: Line 7 of the tale." in page
+
+
+def test_a_rule_that_cannot_be_imported_ends_the_stage_with_one_message(project: Project) -> None:
+    project.entry["cleaning"] = ["plain", "no_such_module:rule"]
+    project.write()
+    assert project.run("download").returncode == 0
+    ended = project.run("clean")
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "cleaning: no_such_module:rule: the module no_such_module cannot be" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "lines"),
+    [
+        ({}, TEXT.encode("utf-16"), 20),
+        ({"encoding": "windows-1252"}, TEXT.replace("tale", "d\xe9j\xe0").encode("cp1252"), 20),
+        ({"decoding_errors": "replace"}, TEXT.encode() + b"caf\xe9\n", 21),
+        (
+            {"documents": "paragraph", "splits": {"by": "share", "unit": "documents"}},
+            TEXT.encode(),
+            20,
+        ),
+        ({}, TEXT.replace("\n", "\r").encode(), 20),
+    ],
+)
+def test_texts_in_other_encodings_and_cuts_go_through_the_stage(
+    changes: dict[str, Any], data: bytes, lines: int, project: Project
+) -> None:
+    project.text.write_bytes(data)
+    project.entry |= pin_text(str(project.text)) | changes
+    project.write()
+    for step in ("download", "clean"):
+        ended = project.run(step)
+        assert ended.returncode == 0, ended.stderr
+    summary = read_json(project.folder / "data/clean/summary.json")
+    assert sum(summary["lines"].values()) == lines
+    assert summary["waterfall"][0]["bytes"]["in"] == len(data)

@@ -120,8 +120,8 @@ class Corpus:
     title: str
     licence: str
     splits: Splits
-    cleaning: str | tuple[Any, ...]
-    normal_form: NormalForm | Literal["none"] = "NFC"
+    cleaning: Any
+    normal_form: NormalForm = "NFC"
     documents: DocumentKind = "file"
     text_column: str = "text"
     id_column: str = ""

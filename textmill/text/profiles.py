@@ -27,7 +27,7 @@ from textmill.text.gutenberg import gutenberg_licence
 from textmill.text.language import Language
 from textmill.text.limits import CharacterShare, DocumentLength, LineLength, RepeatedLines
 from textmill.text.own_rules import own_rule
-from textmill.text.rules import NormalForm, Rule
+from textmill.text.rules import Rule, UnicodeForm
 
 NORMAL_FORM = "normal_form"
 _CANONICAL = ("line_ends", "control_characters", NORMAL_FORM, "white_space")
@@ -175,5 +175,5 @@ def _made(name: str, parameters: Mapping[str, Any]) -> Any:
         raise ValueError(f"cleaning: {place}: {message}") from None
 
 
-def _form(name: str) -> NormalForm:
-    return next(form for form in get_args(NormalForm) if form == name)
+def _form(name: str) -> UnicodeForm:
+    return next(form for form in get_args(UnicodeForm) if form == name)

@@ -43,7 +43,8 @@ class Cleaned:
 
 
 Rule = Callable[[str], Cleaned]
-NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD", "none"]
 
 # White space (what `\s` matches) is no control character here, so "a\fb" stays two words.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
@@ -76,7 +77,7 @@ def control_characters(text: str) -> Cleaned:
     return _drop(text, _CONTROLS, "control character")
 
 
-def normal_form(text: str, form: NormalForm = "NFC") -> Cleaned:
+def normal_form(text: str, form: UnicodeForm = "NFC") -> Cleaned:
     """A normal form of Unicode, C by default: one way to write each accented letter."""
     if unicodedata.is_normalized(form, text):
         return Cleaned(text)
