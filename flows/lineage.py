@@ -20,13 +20,21 @@ from flows.stages import environment
 PATIENCE = 180.0
 """Seconds in which MLflow must have taken the runs."""
 
+QUIETLY = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+from textmill.cli import app
+app()
+"""
+"""`textmill`, which an interrupt may meet while it imports: then it ends without a traceback."""
+
 Log = logging.Logger | logging.LoggerAdapter[Any]
 
 
 def following(root: Path) -> AbstractContextManager[Supervised]:
     """Log learning curves into MLflow for as long as the block lasts."""
     return supervised(
-        [sys.executable, "-m", "textmill.cli", "follow", "--until", str(os.getpid())],
+        [sys.executable, "-c", QUIETLY, "follow", "--until", str(os.getpid())],
         first="command",
         root=root,
         environment=environment(),

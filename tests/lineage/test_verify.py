@@ -189,6 +189,10 @@ def test_what_was_published_is_compared_where_it_is_here(made):
     lock = made / "dvc.lock"
     entry = f"{{path: reports/published.json, hash: md5, md5: {md5}, size: 2}}"
     lock.write_text(lock.read_text() + f"  publish:\n    cmd: x\n    outs: [{entry}]\n")
+    graph = made / "dvc.yaml"
+    graph.write_text(
+        graph.read_text() + "  publish:\n    cmd: x\n    outs: [reports/published.json]\n"
+    )
     whole, broken = verify(None, made)
     assert broken is None
     flip(file, 0)

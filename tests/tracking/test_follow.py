@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lineage.made import HISTORY, add_facts
+from tests.lineage.made import HISTORY, add_facts, write_lock
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage
 from textmill.tracking import live, tags
@@ -212,6 +212,7 @@ def test_a_killed_follower_is_repaired_by_the_next_publish(start, repository, tr
     (repository / "models/lstm/model.json").write_text("{}")  # not what was followed
     params = repository / "params.yaml"
     params.write_text(params.read_text().replace("steps: 30", "steps: 31"))
+    write_lock(repository)
     publish(repository)
     found = [
         run.info.status

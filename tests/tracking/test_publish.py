@@ -77,6 +77,7 @@ def test_nothing_that_is_not_a_number_is_logged(repository, runs):
     found = json.loads(path.read_text())
     found["valid"]["perplexity"] = None
     path.write_text(json.dumps(found))
+    write_lock(repository)
     publish(repository)
     metrics = runs(repository)["kn3"].data.metrics
     assert "perplexity_valid" not in metrics

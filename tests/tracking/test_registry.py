@@ -52,6 +52,7 @@ def test_the_baseline_moves_and_the_champion_stays(repository, holder):
     publish(repository)
     better = {"bits_per_byte_valid": 0.01}
     change_board(repository, unigram=better)
+    write_lock(repository)
     publish(repository)
     assert holder(repository, "baseline") == "unigram"
     assert holder(repository, "champion") == "mix"

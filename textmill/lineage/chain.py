@@ -12,7 +12,7 @@ from typing import Any
 
 from textmill.base.errors import UserError, nearest
 from textmill.base.files import read_json, read_record
-from textmill.lineage.lock import LOCK, LockedFile, LockedStage, read_lock
+from textmill.lineage.lock import LOCK, LockedFile, LockedStage, last_runs
 from textmill.repository import layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage, read_stages
@@ -69,7 +69,7 @@ def chain(path: str, locked: Mapping[str, LockedStage]) -> tuple[Link, ...]:
 def model_chain(name: str, root: Path = Path()) -> tuple[Link, ...]:
     """The chain of a declared model, the model first. Raises UserError."""
     check_model(name, root)
-    locked = read_lock(root)
+    locked = last_runs(root)
     path = model_path(name, locked)
     if not path:
         raise UserError(f"{name} has not been made yet", where=str(LOCK), next_step="dvc repro")

@@ -12,7 +12,7 @@ from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.repository import layout
-from textmill.repository.stages import Stage, declared_params, read_yaml
+from textmill.repository.stages import Stage, declared_params, read_stages, read_yaml
 
 LOCK = Path("dvc.lock")
 TRIES = 5
@@ -53,8 +53,18 @@ def read_lock(root: Path = Path()) -> dict[str, LockedStage]:
                 break
             time.sleep(PAUSE)
     raise UserError(
-        f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, or: dvc repro"
+        f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, then: dvc repro"
     )
+
+
+def last_runs(root: Path = Path()) -> dict[str, LockedStage]:
+    """The last run of every stage that dvc.yaml declares with today's params.yaml.
+
+    dvc.lock keeps those of models that left, and what they wrote may be another stage's by now: a
+    name that moved from one group of models to another has two stages with one output.
+    """
+    declared = {stage.name for stage in read_stages(root)}
+    return {name: stage for name, stage in read_lock(root).items() if name in declared}
 
 
 def stale(stages: list[Stage], locked: Mapping[str, LockedStage], root: Path = Path()) -> list[str]:

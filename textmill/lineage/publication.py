@@ -18,8 +18,9 @@ from textmill.base.errors import UserError
 from textmill.base.files import read_record
 from textmill.lineage import lines, notes
 from textmill.lineage.chain import model_path
+from textmill.lineage.consistency import disagreement
 from textmill.lineage.datasets import Dataset, datasets
-from textmill.lineage.lock import LOCK, LockedStage, read_lock
+from textmill.lineage.lock import LOCK, LockedStage, last_runs
 from textmill.reports.records import Leaderboard, from_json
 from textmill.repository import layout
 
@@ -96,7 +97,13 @@ class Publication:
 def publication(root: Path = Path()) -> Publication:
     """Read what there is to publish. Raises UserError where something has not been made yet."""
     board = _board(root)
-    locked = read_lock(root)
+    if found := disagreement(board, root):
+        what, way_out = found
+        raise UserError(
+            f"what is on disk would be published under other names ({what})",
+            next_step=f"{way_out}, then: textmill publish",
+        )
+    locked = last_runs(root)
     summaries = _summaries(board, root)
     identities = _identities(summaries, locked, board.comparison_key)
     models: dict[str, ModelRecord] = {}

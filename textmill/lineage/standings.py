@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
-from textmill.lineage.lock import read_lock, stale
+from textmill.lineage.consistency import disagreement
 from textmill.reports.curves import learning_curves
 from textmill.reports.records import Leaderboard, from_json
 from textmill.reports.view import Facts, View
@@ -14,10 +14,6 @@ from textmill.repository.stages import read_stages, read_yaml
 from textmill.text import local
 
 TRAINING_STAGES = ("ngram", "train")
-PUBLISH = "publish"
-"""The one stage that no number of the leaderboard depends on."""
-NAMED = 4
-"""So many stages or models are named in a message; the rest is counted."""
 
 
 def view(root: Path = Path()) -> View:
@@ -62,28 +58,8 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     entry = params["corpora"][chosen]
     if entry.get("path") and not _matches_pin(root / entry["path"], entry.get("digest", "")):
         return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
-    shown = [stage for stage in read_stages(root) if stage.name != PUBLISH]
-    if behind := stale(shown, read_lock(root), root):
-        return f"not run since something changed: {_some(behind)}  -> dvc repro"
-    if newer := _newer_scores(board, root):
-        return f"scored anew since this ranking: {_some(newer)}  -> dvc repro"
-    return None
-
-
-def _newer_scores(board: Leaderboard, root: Path) -> list[str]:
-    """Models whose scores are not those that were ranked."""
-    return [
-        entry.name
-        for entry in board.models
-        if (root / layout.summary(entry.name)).exists()
-        and read_record(root / layout.summary(entry.name), "test")["test"]["bits_per_byte"]
-        != entry.bits_per_byte
-    ]
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    found = disagreement(board, root)
+    return f"{found[0]}  -> {found[1]}" if found else None
 
 
 def _matches_pin(path: Path, digest: str) -> bool:

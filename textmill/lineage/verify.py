@@ -19,7 +19,7 @@ from textmill.base.errors import UserError
 from textmill.base.files import read_record, sha256_of
 from textmill.lineage.chain import Link, chain, check_model, model_names, source
 from textmill.lineage.hashes import dvc_md5
-from textmill.lineage.lock import LOCK, LockedStage, read_lock
+from textmill.lineage.lock import LOCK, LockedStage, last_runs
 from textmill.reports.records import from_json
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
@@ -55,7 +55,7 @@ def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | 
     name: a model; None for every declared one. Raises UserError where a model has not been made.
     """
     names = model_names(root) if name is None else (name,)
-    locked = read_lock(root)
+    locked = last_runs(root)
     links = _links(names, locked, root)
     beside = _beside(links, locked, root, whole=name is None)
     looked_at = 0

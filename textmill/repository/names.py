@@ -30,8 +30,9 @@ def check_names(root: Path = Path()) -> None:
                     next_step="rename it",
                 )
     corpora = _entries(params, "corpora")
-    if corpora and params.get("corpus") not in corpora:
-        chosen = str(params.get("corpus"))
+    chosen = params.get("corpus")
+    if corpora and not (isinstance(chosen, str) and chosen in corpora):
+        chosen = str(chosen)
         raise UserError(
             f'there is no corpus "{chosen}"{nearest(chosen, corpora)}',
             where=str(layout.PARAMS),

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,8 +24,8 @@ from textmill.tracking.views import HOST, PORT
 
 _log = logging.getLogger(__name__)
 
-GRACE = 3.0
-"""Seconds for a server to end by itself after Ctrl-C."""
+GRACE = 30.0
+"""Seconds for a server that listens to end by itself after Ctrl-C."""
 
 
 def main() -> None:
@@ -43,28 +44,38 @@ def main() -> None:
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
     # What MLflow's packages say to each other about their futures is nothing to its readers.
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    run(command)
+    run(command, int(command[-1]))
 
 
-def run(command: Sequence[str]) -> None:
+def run(command: Sequence[str], port: int) -> None:
     """Run a server until it ends, or until Ctrl-C or SIGTERM ends it.
 
-    It starts with SIGINT ignored: its own handler, once installed, then ends it without the
-    tracebacks of those above. Where that has not happened in time, it is ended from here.
+    It starts with SIGINT ignored: its own handler, installed before it listens, then ends it
+    without the tracebacks of those above. Before that it is ended from here.
     """
+    listens = False
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
     process = subprocess.Popen(command)
     signal.signal(signal.SIGINT, ours)
     try:
-        process.wait()
+        while process.poll() is None:
+            listens = listens or _listens(port)
+            time.sleep(0.3)
     except KeyboardInterrupt:
-        _end(process)
+        _end(process, GRACE if listens else 0.0)
+        _log.info("stopped")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
     with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
+        process.wait(grace)
     with suppress(psutil.NoSuchProcess):
         for one in [*psutil.Process(process.pid).children(recursive=True), process]:
             one.terminate()
