@@ -50,8 +50,8 @@ def main() -> None:
 def run(command: Sequence[str], port: int) -> None:
     """Run a server until it ends, or until Ctrl-C or SIGTERM ends it.
 
-    It starts with SIGINT ignored: its own handler, installed before it listens, then ends it
-    without the tracebacks of those above. Before that it is ended from here.
+    It starts with SIGINT ignored: its own handler, installed before it listens, then ends it. (Its
+    web server may still say that it was cancelled.) Before that it is ended from here.
     """
     listens = False
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
