@@ -24,6 +24,17 @@ ONCE = Patience(seconds=5, pauses=())
 MakeCorpus = Callable[..., Corpus]
 
 
+def begin_and_stall(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+    """Announce the text, send 5,001 bytes of it, and say no more."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(TEXT)))
+    handler.send_header("ETag", '"one"')
+    handler.end_headers()
+    handler.wfile.write(TEXT[:5001])
+    handler.wfile.flush()
+    over.wait(60)
+
+
 def bodies(downloads: Path) -> list[bytes]:
     return [path.read_bytes() for path in (downloads / ".partial").glob("*/*/body")]
 
@@ -48,13 +59,7 @@ def test_a_killed_run_loses_nothing_that_had_come(
         if over.is_set():
             file(handler)
             return
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(TEXT)))
-        handler.send_header("ETag", '"one"')
-        handler.end_headers()
-        handler.wfile.write(TEXT[:5001])
-        handler.wfile.flush()
-        over.wait(60)
+        begin_and_stall(handler, over)
 
     corpus = corpus_of(TEXT, web.script("/t", stall))
     command = [sys.executable, "-c", CHILD, corpus.sources[0], corpus.sha256, str(tmp_path)]
@@ -105,13 +110,7 @@ def test_a_server_that_falls_silent_is_asked_for_the_rest(
         if handler.headers["Range"]:
             file(handler)
             return
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(TEXT)))
-        handler.send_header("ETag", '"one"')
-        handler.end_headers()
-        handler.wfile.write(TEXT[:5001])
-        handler.wfile.flush()
-        over.wait(60)
+        begin_and_stall(handler, over)
 
     corpus = corpus_of(TEXT, web.script("/t", silent))
     try:

@@ -45,10 +45,11 @@ def site(repository, wait_until_served, tmp_path):
         log.seek(0)
         said = log.read()
         assert "Uvicorn running" in said
+        assert "Traceback" not in said
         assert "Warning" not in said
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
         process.stdout.close()
         log.close()

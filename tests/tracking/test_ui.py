@@ -42,7 +42,7 @@ def test_a_server_that_does_not_hear_ctrl_c_yet_is_ended(root, number):
     """It is still importing, say."""
     program = (
         "import sys; from textmill.tracking.ui import run;"
-        "run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'], 1)"
+        "run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=root, text=True,

@@ -8,10 +8,9 @@ only http(s) addresses become links.
 import re
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from textmill.reports import differences, methods, wording
 from textmill.reports import view as views
+from textmill.reports.page import render
 from textmill.reports.pictures.draw import draw
 from textmill.reports.pictures.learning import best_ngram, from_above
 from textmill.reports.pictures.paper import edge, tokenizer_roles
@@ -25,15 +24,7 @@ GROUPS = {"ngrams": "n-gram model", "networks": "network", "mixtures": "mixture"
 
 def render_html(view: View) -> str:
     """The page. The same view gives the same bytes; only with facts does it speak of times."""
-    environment = Environment(
-        loader=PackageLoader("textmill.reports", package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
+    filters = {
         "bits": wording.bits,
         "percent": wording.percent,
         "perplexity": wording.perplexity,
@@ -42,7 +33,7 @@ def render_html(view: View) -> str:
         "p_value": differences.p_value,
         "together": _together,
     }
-    return environment.get_template("leaderboard.html").render(_context(view))
+    return render("textmill.reports", "leaderboard.html", filters, _context(view))
 
 
 def _context(view: View) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from textmill.tracking.views import HOST, PORT
 
 _log = logging.getLogger(__name__)
 
-GRACE = 30.0
-"""Seconds for a server that listens to end by itself after Ctrl-C."""
+GRACE = 15.0
+"""Seconds for a server to end by itself when it is told to."""
 
 
 def main() -> None:
@@ -44,42 +44,40 @@ def main() -> None:
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
     # What MLflow's packages say to each other about their futures is nothing to its readers.
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    run(command, int(command[-1]))
+    run(command)
 
 
-def run(command: Sequence[str], port: int) -> None:
+def run(command: Sequence[str]) -> None:
     """Run a server until it ends, or until Ctrl-C or SIGTERM ends it.
 
-    It starts with SIGINT ignored: its own handler, installed before it listens, then ends it. (Its
-    web server may still say that it was cancelled.) Before that it is ended from here.
+    A terminal interrupts a whole process group, and Python's servers answer that with tracebacks.
+    So this one has a group of its own, and is told to end from here.
     """
-    listens = False
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process = subprocess.Popen(command)
-    signal.signal(signal.SIGINT, ours)
+    process = subprocess.Popen(command, process_group=0)
     try:
+        # A signal that another thread takes does not wake one that waits for a process.
         while process.poll() is None:
-            listens = listens or _listens(port)
-            time.sleep(0.3)
+            time.sleep(0.2)
     except KeyboardInterrupt:
-        _end(process, GRACE if listens else 0.0)
+        _end(process)
         _log.info("stopped")
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex((HOST, port)) == 0
-
-
-def _end(process: subprocess.Popen[bytes], grace: float) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(grace)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Terminate a process and its descendants; kill what is left after the grace time."""
+    every = [process]
     with suppress(psutil.NoSuchProcess):
-        for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+        every += psutil.Process(process.pid).children(recursive=True)
+    for one in every:
+        with suppress(psutil.NoSuchProcess):
             one.terminate()
-    process.wait()
+    deadline = time.monotonic() + GRACE
+    for one in every:
+        try:
+            one.wait(max(0.0, deadline - time.monotonic()))
+        except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+            one.kill()
 
 
 def leaderboard(server: str, root: Path = Path()) -> str | None:

@@ -10,9 +10,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from textmill.reports import wording
+from textmill.reports.page import render
 
 UNITS = ("documents", "lines", "bytes")
 COLUMNS = (
@@ -39,25 +38,18 @@ def waterfall_csv(waterfall: Sequence[Mapping[str, Any]]) -> str:
 
 def waterfall_html(corpus: str, title: str, summary: Mapping[str, Any]) -> str:
     """The page. summary: what the cleaning wrote (sizes by split, overlap, waterfall)."""
-    environment = Environment(
-        loader=PackageLoader("textmill.reports.cleaning", package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"whole": wording.whole, "percent": wording.percent}
     waterfall = summary["waterfall"]
-    return environment.get_template("waterfall.html").render(
-        corpus=corpus,
-        title=title,
-        steps=[_step(record, waterfall[0]["bytes"]["in"]) for record in waterfall],
-        first=waterfall[0],
-        last=waterfall[-1],
-        splits={split: {u: summary[u][split] for u in UNITS} for split in summary["bytes"]},
-        overlap=summary["overlap"],
-    )
+    context = {
+        "corpus": corpus,
+        "title": title,
+        "steps": [_step(record, waterfall[0]["bytes"]["in"]) for record in waterfall],
+        "first": waterfall[0],
+        "last": waterfall[-1],
+        "splits": {split: {u: summary[u][split] for u in UNITS} for split in summary["bytes"]},
+        "overlap": summary["overlap"],
+    }
+    filters = {"whole": wording.whole, "percent": wording.percent}
+    return render("textmill.reports.cleaning", "waterfall.html", filters, context)
 
 
 def _step(record: Mapping[str, Any], whole: int) -> dict[str, Any]:
