@@ -6,6 +6,7 @@ only http(s) addresses become links.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from textmill.reports import differences, methods, wording
@@ -24,7 +25,7 @@ GROUPS = {"ngrams": "n-gram model", "networks": "network", "mixtures": "mixture"
 
 def render_html(view: View) -> str:
     """The page. The same view gives the same bytes; only with facts does it speak of times."""
-    filters = {
+    filters: dict[str, Callable[..., Any]] = {
         "bits": wording.bits,
         "percent": wording.percent,
         "perplexity": wording.perplexity,
