@@ -43,8 +43,8 @@ def _create(path: Path, artifacts: str) -> None:
 
     part = path.with_name(f".{path.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    try:
+    try:  # an interrupt may come as soon as the folder is there
+        part.mkdir()
         made = part / path.name
         store = SqlAlchemyStore(f"sqlite:///{made}", artifacts)  # type: ignore[no-untyped-call]
         store.engine.dispose()
