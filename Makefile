@@ -39,6 +39,7 @@ flow: export OWN_TARGETS := $(value TARGETS)
 flow: export OWN_CORES := $(value CORES)
 flow: .venv/run.stamp ## Run the pipeline as a Prefect flow: TARGETS="stage ..." CORES=n FORCE=1
 	set -f; python -m flows.command $$OWN_TARGETS $(if $(value CORES),--cores="$$OWN_CORES") $(if $(FORCE),--force)
+	$(if $(value TARGETS),,textmill leaderboard)
 
 serve: .venv/run.stamp ## Prefect's server, schedule and worker on this machine, until Ctrl-C
 	python -m flows.serve

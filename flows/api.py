@@ -12,7 +12,7 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogHandler
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from flows import serving
+from flows import logs, serving
 from flows.server import answers, free_port, server
 from textmill.base.errors import UserError
 from textmill.repository import layout
@@ -35,7 +35,10 @@ def api() -> Iterator[None]:
         with temporary_settings({PREFECT_API_URL: served.api}):
             yield
         return
-    sys.stderr.write("textmill: starting Prefect's server for this run\n")
+    sys.stderr.write(
+        "textmill: starting Prefect's server for this run (make serve: one that stays)\n"
+    )
+    logs.drop_addresses()
     with server(Path(), LOG, port=free_port(0)) as own, temporary_settings({PREFECT_API_URL: own}):
         yield
 

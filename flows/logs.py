@@ -14,6 +14,15 @@ def drop_empty_tracebacks() -> None:
         logging.getLogger(name).addFilter(_without_empty_traceback)
 
 
+def drop_addresses() -> None:
+    """Log no address of a run's page: the server that would show it ends with the run."""
+    logging.getLogger("prefect.flow_runs").addFilter(_is_no_address)
+
+
+def _is_no_address(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith("View at ")
+
+
 def _without_empty_traceback(record: logging.LogRecord) -> bool:
     if record.exc_info == NOTHING:
         record.exc_info = None

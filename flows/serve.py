@@ -126,6 +126,7 @@ def _welcome(api: str, seconds: float) -> str:
     return (
         f"ready after {seconds:.0f} s; Prefect is at {address}\n"
         f"  run it now:  PREFECT_API_URL={api} prefect deployment run reproduce/nightly\n"
+        "               behind that, some stages only: --param 'targets=[\"compare\"]'\n"
         "  schedule:    prefect.yaml\n"
         f"  logs:        {LOGS}/server.log, {LOGS}/worker.log\n"
         "  stop:        Ctrl-C, or make stop from elsewhere"

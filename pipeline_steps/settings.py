@@ -50,7 +50,8 @@ def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
     try:
         return TypeAdapter(config).validate_json(content, strict=True)
     except ValidationError as error:
-        raise UserError(_first_problem(error, config), where=where) from None
+        next_step = f"correct it in {layout.PARAMS}, then: textmill check"
+        raise UserError(_first_problem(error, config), where=where, next_step=next_step) from None
 
 
 def key() -> str:

@@ -161,6 +161,8 @@ def publish(
         f"MLflow {outcome.uri}, experiment {outcome.experiment}: {len(outcome.models)} models, "
         f"{outcome.written or 'nothing'} new"
     )
+    for model, other in outcome.doubles.items():
+        print(f"{model} is the same model as {other}, so the two are one run")
 
 
 @app.command(epilog="Example: textmill follow --until $$ & dvc repro")

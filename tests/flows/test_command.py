@@ -172,7 +172,12 @@ def test_make_flow_hands_words_on_and_runs_none_of_them(root, tmp_path, given, w
     programs.mkdir(parents=True)
     (programs / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@" > words\n')
     (programs / "python").chmod(0o755)
+    (programs / "textmill").write_text("#!/bin/sh\necho textmill $@\n")
+    (programs / "textmill").chmod(0o755)
     (tmp_path / ".venv/run.stamp").touch()
-    subprocess.run(["make", "flow", *given], cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(
+        ["make", "flow", *given], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert ("\ntextmill leaderboard\n" in done.stdout) is not any("TARGETS" in one for one in given)
     assert (tmp_path / "words").read_text().splitlines() == ["-m", "flows.command", *words]
     assert not (tmp_path / "FILE").exists()

@@ -52,6 +52,37 @@ def test_identity_needs_nothing_of_the_place(made, tmp_path):
     assert publication(elsewhere).identity == publication(made).identity
 
 
+def double(made: Path, name: str, other: str) -> None:
+    """The files of one model become those of another, as if both entries said the same."""
+    for folder in ("models", "scores"):
+        shutil.rmtree(made / folder / name)
+        shutil.copytree(made / folder / other, made / folder / name)
+    summary = made / f"scores/{name}/summary.json"
+    summary.write_text(summary.read_text().replace(f'"{other}"', f'"{name}"'))
+    board = json.loads((made / "reports/leaderboard.json").read_text())
+    numbers = {one["name"]: one for one in board["models"]}[other]
+    measured = {field: numbers[field] for field in numbers if "bits" in field or "perp" in field}
+    change_board(made, **{name: measured})
+    write_lock(made)
+
+
+def test_two_entries_with_the_same_files_are_one_model(made):
+    double(made, "unigram", "kn3")
+    record = publication(made)
+    (published,) = {one.name for one in record.models} & {"unigram", "kn3"}
+    other = ({"unigram", "kn3"} - {published}).pop()
+    assert record.doubles == {other: published}
+    assert record.identities["unigram"] == record.identities["kn3"]
+    assert len(record.models) == len(record.identities) - 1 == 3
+
+
+def test_without_the_lock_there_is_nothing_to_publish(made):
+    (made / "dvc.lock").unlink()
+    with pytest.raises(UserError, match="not run since something changed") as refused:
+        publication(made)
+    assert "dvc repro" in str(refused.value)
+
+
 def test_parameters_are_the_models_entry_and_its_tokenizers(made):
     params = made / "params.yaml"
     params.write_text(params.read_text().replace("steps: 30", "steps: 30, stops: [1, 2]"))

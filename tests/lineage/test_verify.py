@@ -105,7 +105,9 @@ def test_a_file_that_is_gone_is_told_how_to_come_back(made):
     (made / "models/kn3").rmdir()
     _, broken = verify("kn3", made)
     assert (broken.link, broken.found) == ("models/kn3", "nothing there")
-    assert broken.next_step == "dvc pull models/kn3"
+    assert broken.next_step == (
+        "dvc checkout models/kn3   (not in the cache: dvc pull models/kn3, or: dvc repro)"
+    )
 
 
 def test_a_model_of_other_shards_than_those_there_is_broken(made):

@@ -75,8 +75,9 @@ def test_a_tiny_text_is_learnt_by_heart(
 
 def test_valid_loss_of_the_best_step_is_kept_and_the_model_is_that_of_it(
     tmp_path: Path, lines: Lines, make_lines: Write, make_vocabulary: Speak,
-    make_config: Configure,
+    make_config: Configure, caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
+    caplog.set_level("INFO")
     # What helps on the training text hurts on this one, so the first look is the best.
     other = make_lines([[[11, 10, 9, 8, END], [6, 5, END]]])
     config = make_config(steps=60, evaluate_every=10, patience=3, learning_rate=0.05, warmup=0)
@@ -91,6 +92,9 @@ def test_valid_loss_of_the_best_step_is_kept_and_the_model_is_that_of_it(
     assert facts["valid_loss"] == min(losses)
     model = load(folder, vocabulary, threads=1, device="cpu")
     assert token_nats(model, other).sum() / len(other.tokens) == min(losses)
+    last = 7 * len(losses)
+    assert f"training ended early, at step {last} of 60: 3 looks at the validation" in caplog.text
+    assert f"the weights of step {facts['best_step']} are kept" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,23 @@ def test_with_patience_a_small_text_is_looked_at_every_epoch(
         if run.is_time_to_look:
             due.append(run.step)
     assert due == looks
+
+
+def test_a_history_without_looks_says_that_training_has_begun(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def interrupted(_: Training) -> tuple[float, int]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "take_step", interrupted)
+    scratch = tmp_path / "scratch"
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            lines, lines, make_vocabulary(SIZE), make_config(),
+            folder=tmp_path / "model", scratch=scratch,
+        )  # fmt: skip
+    assert (scratch / "history.csv").read_text().count("\n") == 1
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step(make_run: Run) -> None:

@@ -64,6 +64,31 @@ def test_the_first_mistake_is_named(params, old, new, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "    learning_rate: 0.008",
+            "    learning_rate: 1.0e+300",
+            "learning_rate must be at most 1e+30",
+        ),
+        ("    learning_rate: 0.008", "    learning_rate: .nan", "learning_rate must be greater"),
+        ("    hidden: 384", "    hidden: 99999999999999999999", "hidden must be at most 9223372"),
+        ("    files: 0", "    files: -1", "files: a count is 0 or more, -1 is not"),
+        ("      valid: [1966, 1975,", "      valid: []\n      x: [1966,", '"splits.x"'),
+        ("      test: [wiki.test.tokens]", "      test: []", "test: needs at least one file"),
+        ("    order: 9", "    order: nine", "-> correct it in params.yaml, then: textmill check"),
+    ],
+)
+def test_numbers_that_cannot_be_meant_are_refused(params, old, new, message):
+    text = params.read_text()
+    assert text.count(old) == 1
+    params.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        check(params.parent)
+    assert message in str(caught.value)
+
+
 def test_a_group_without_entries_is_said_to_need_braces(params):
     text = params.read_text()
     params.write_text(text[: text.index("\nmixtures:")] + "\nmixtures:\n")

@@ -24,7 +24,9 @@ def refused(config, mapping):
         settings.parse(config, mapping, "params.yaml: here")
     text = str(caught.value)
     assert text.startswith("params.yaml: here: ")
-    return text.removeprefix("params.yaml: here: ")
+    text, _, next_step = text.removeprefix("params.yaml: here: ").partition("\n  -> ")
+    assert next_step == "correct it in params.yaml, then: textmill check"
+    return text
 
 
 def test_a_right_entry_becomes_a_frozen_object():

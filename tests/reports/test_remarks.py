@@ -139,6 +139,23 @@ def test_an_overfitted_network_is_told_with_its_best_look(full_board):
     )
 
 
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        (0.003, "mix_subword is all but lstm_subword alone: kn_subword adds nothing to it."),
+        (0.998, "mix_subword is all but kn_subword alone: lstm_subword adds nothing to it."),
+        (0.02, None),
+    ],
+)
+def test_a_mixture_of_one_is_told(full_board, weight, said):
+    models = tuple(
+        dataclasses.replace(entry, weight=weight) if entry.weight is not None else entry
+        for entry in full_board.models
+    )
+    found = remarks(View(dataclasses.replace(full_board, models=models)))
+    assert found == ((said,) if said else ())
+
+
 def test_networks_are_named_in_the_order_of_their_ranks(full_board):
     curves = [curve(LEARNING, name) for name in ("lstm_char", "lstm_subword")]
     said = remarks(view(full_board, *curves, curve(LEARNT, "x")))

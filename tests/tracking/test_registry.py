@@ -1,5 +1,6 @@
 """The registry: versions, the two aliases, and what it takes to become champion."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -140,9 +141,26 @@ def test_a_model_that_is_not_published_is_told_what_to_type(repository):
     publish(repository)
     (repository / "models/unigram/record.json").write_text('{"made": "anew"}\n')
     write_lock(repository)
-    with pytest.raises(UserError, match="unigram is not in the registry") as refused:
+    with pytest.raises(
+        UserError, match="unigram is not in the registry textmill-tales yet"
+    ) as refused:
         promote("unigram", repository)
     assert "textmill publish" in str(refused.value)
+
+
+def test_a_model_that_is_not_ranked_is_told_so(repository):
+    """Publishing again would not help."""
+    board = repository / "reports/leaderboard.json"
+    found = json.loads(board.read_text())
+    (one,) = [entry for entry in found["models"] if entry["name"] == "unigram"]
+    found["models"].remove(one)
+    found["unranked"].append({"name": "unigram", "group": "ngrams", "reason": "scores only"})
+    board.write_text(json.dumps(found))
+    write_lock(repository)
+    publish(repository)
+    with pytest.raises(UserError, match="unigram is not ranked, so it cannot be") as refused:
+        promote("unigram", repository)
+    assert "textmill leaderboard" in str(refused.value)
 
 
 def artifact(repository, client, name):

@@ -75,8 +75,9 @@ class ModelRecord:
 class Publication:
     """A leaderboard's models and what they were measured on.
 
-    models: each identity once. best, baseline: names of the best model and the best n-gram on
-    validation, which is what choices are made on.
+    models: each identity once. identities: of every model by name; two entries of params.yaml that
+    gave the same files are one model. best, baseline: names of the best model and the best n-gram
+    on validation, which is what choices are made on.
     """
 
     corpus: str
@@ -84,6 +85,7 @@ class Publication:
     comparison_key: str
     datasets: tuple[Dataset, ...]
     models: tuple[ModelRecord, ...]
+    identities: Mapping[str, str]
     best: str | None
     baseline: str | None
     note: str
@@ -92,6 +94,13 @@ class Publication:
     def identity(self) -> str:
         """Of the parent run: every model measured on one test text hangs under it."""
         return digest(["leaderboard", self.corpus, self.comparison_key])
+
+    @property
+    def doubles(self) -> dict[str, str]:
+        """Model -> the one under whose name the two are published, being the same."""
+        published = {record.identity: record.name for record in self.models}
+        names = {name: published[identity] for name, identity in self.identities.items()}
+        return {name: other for name, other in names.items() if name != other}
 
 
 def publication(root: Path = Path()) -> Publication:
@@ -111,6 +120,12 @@ def publication(root: Path = Path()) -> Publication:
         if name in identities:
             record = _model(summary, identities[name], locked, root, board)
             models.setdefault(record.identity, record)
+    if not models:
+        raise UserError(
+            "it knows none of the leaderboard's models, so none can be published",
+            where=str(LOCK),
+            next_step=f"git checkout {LOCK}   (lost: dvc repro)",
+        )
     valid = {entry.name: entry.bits_per_byte_valid for entry in board.models}
     groups = {entry.name: entry.group for entry in board.models}
     ngrams = {name: bits for name, bits in valid.items() if groups[name] == "ngrams"}
@@ -120,6 +135,7 @@ def publication(root: Path = Path()) -> Publication:
         comparison_key=board.comparison_key,
         datasets=datasets(root),
         models=tuple(models.values()),
+        identities=identities,
         best=_least(valid),
         baseline=_least(ngrams),
         note=notes.of_leaderboard(board),

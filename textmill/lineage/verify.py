@@ -33,6 +33,7 @@ PUBLISH = "publish"
 REPORTING = ("compare", PUBLISH)
 NUMBERS = ("bits_per_byte", "bits_per_character", "perplexity", "word_perplexity", "unknown_rate")
 RESTORE = "rm -r {0}; dvc checkout {0}   (not in the cache: dvc repro)"
+FETCH = "dvc checkout {0}   (not in the cache: dvc pull {0}, or: dvc repro)"
 RESTORE_RAW = RESTORE.format(layout.RAW)
 
 
@@ -164,7 +165,8 @@ def _output(link: Link, root: Path) -> Broken | None:
     try:
         found = dvc_md5(Path(link.path), root)
     except UserError:
-        return Broken(link.path, f"md5 {link.md5}", "nothing there", f"dvc pull {link.path}")
+        fetch = FETCH.format(link.path)
+        return Broken(link.path, f"md5 {link.md5}", "nothing there", fetch)
     if found == link.md5:
         return None
     restore = "dvc repro publish" if link.stage == PUBLISH else RESTORE.format(link.path)

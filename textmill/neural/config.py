@@ -6,7 +6,6 @@ an option only where small data needs it: regularisation decides there, not size
 imports no torch, so that a step which only reads parameters starts fast.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -15,6 +14,9 @@ Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
 
 MOST_THREADS = 1024
+LARGEST_FLOAT = 1e30
+LARGEST_INTEGER = (1 << 63) - 1
+"""Beyond them float32 overflows and no integer fits 64 bits."""
 
 _POSITIVE = (
     "embedding",
@@ -76,10 +78,10 @@ class NetworkConfig:
             _check(getattr(self, name) >= 0, name, "must not be negative", getattr(self, name))
         for name in _DROPOUTS:
             _check(0 <= getattr(self, name) < 1, name, "must lie in [0, 1)", getattr(self, name))
-        for name in ("learning_rate", "weight_decay", "clip"):
+        for name in _POSITIVE + _NOT_NEGATIVE:
             value = getattr(self, name)
-            _check(math.isfinite(value), name, "must be finite", value)
-        _check(self.seed < 1 << 63, "seed", "must be less than 2**63", self.seed)
+            most = LARGEST_FLOAT if isinstance(value, float) else LARGEST_INTEGER
+            _check(value <= most, name, f"must be at most {most}", value)
         _check(
             self.threads <= MOST_THREADS, "threads", f"must be {MOST_THREADS} or less", self.threads
         )

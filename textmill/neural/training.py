@@ -61,7 +61,9 @@ def train(
     with within_memory():
         run = Training(lines_train, lines_valid, vocabulary, config, scratch)
         run.resume()
+        run.write_history()  # whoever follows it learns that training has begun
         _run(run, checkpoint_every)
+    _log.info("%s", run.ending())
     run.write_model(folder)
 
 
@@ -202,7 +204,23 @@ class Training:
             self.best = look
             weights = self.network.state_dict()
             self.best_weights = {name: t.detach().cpu().clone() for name, t in weights.items()}
+        self.write_history()
+
+    def write_history(self) -> None:
+        """Write the looks so far where a follower finds them."""
         write_atomically(self.scratch / "history.csv", as_csv(self.looks))
+
+    def ending(self) -> str:
+        """Why training ended, and whose weights are kept."""
+        config = self.config
+        why = f"training: all {config.steps:,} steps done"
+        if self.step < config.steps:
+            why = (
+                f"training ended early, at step {self.step:,} of {config.steps:,}: "
+                f"{config.patience} looks at the validation text without a new best"
+            )
+        kept = f"; the weights of step {self.best.step:,} are kept" if self.best else ""
+        return why + kept
 
     @property
     def _key(self) -> dict[str, object]:

@@ -182,8 +182,9 @@ def from_json(content: str | bytes, where: str = "reports/leaderboard.json") -> 
     except ValidationError as error:
         problem: Any = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in problem["loc"])
+        what = f"{path}: {problem['msg']}" if path else problem["msg"]
         raise UserError(
-            f"not a leaderboard of this version ({path}: {problem['msg']})",
+            f"not a leaderboard of this version ({what})",
             where=where,
             next_step="dvc repro compare",
         ) from None

@@ -12,6 +12,8 @@ from textmill.reports.view import View
 
 STORED = 8.0
 """Bits of a byte that is stored as it is."""
+SMALLEST_PART = 0.01
+"""A mixture gives both of its parts as much weight, or it is none."""
 WORTH_SAYING = 0.005
 """A change of validation by this share is one; less is a plateau."""
 
@@ -25,6 +27,7 @@ def remarks(view: View) -> tuple[str, ...]:
         *_short_text(view),
         *_no_better_than_nothing(view),
         *_learning(view),
+        *_mixtures_of_one(view),
     )
 
 
@@ -114,6 +117,17 @@ def _learning(view: View) -> list[str]:
         for curve in curves
         if is_overfitting(curve)
     ]
+    return found
+
+
+def _mixtures_of_one(view: View) -> list[str]:
+    """Mixtures that are one of their parts, so that a difference from it means nothing."""
+    found = []
+    for entry in view.board.models:
+        if entry.weight is None or SMALLEST_PART <= entry.weight <= 1 - SMALLEST_PART:
+            continue
+        alone, other = entry.parts if entry.weight > 0.5 else entry.parts[::-1]
+        found.append(f"{entry.name} is all but {alone} alone: {other} adds nothing to it.")
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from textmill.base.errors import UserError, nearest
 from textmill.repository import layout
@@ -43,12 +43,27 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8: {error}", next_step="save it as UTF-8") from None
     except (YAMLError, ValueError) as error:
-        raise UserError(f"{path} is not valid YAML: {error}") from None
+        what = f"it is not valid YAML: {_problem(error)}"
+        raise UserError(what, where=str(path), next_step=f"correct {path} there") from None
     except RecursionError:
-        raise UserError(f"{path} is nested too deeply, or in itself by an anchor") from None
+        what = "it is nested too deeply, or in itself by an anchor"
+        raise UserError(what, where=str(path), next_step="write out what it means") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path} must hold a mapping of names to values")
+        raise UserError(
+            "it must hold a mapping of names to values",
+            where=str(path),
+            next_step=f"git checkout {path}   (puts the last committed one back)",
+        )
     return content
+
+
+def _problem(error: Exception) -> str:
+    """Line, column and what is wrong there."""
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        return str(error).partition("\n")[0]
+    mark = error.problem_mark
+    what = ", ".join(text for text in (error.context, error.problem) if text)
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}"
 
 
 @lru_cache(maxsize=8)

@@ -44,6 +44,7 @@ class FileSplits:
     test: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        _check_all_named(self, ("train", "valid", "test"), "file")
         names = [*self.train, *self.valid, *self.test]
         for name in names:
             if names.count(name) > 1:
@@ -63,11 +64,18 @@ class YearSplits:
     test: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        _check_all_named(self, ("valid", "test"), "year")
         if both := sorted(set(self.valid) & set(self.test)):
             raise ValueError(f"test: the year {both[0]} is in valid as well")
         for name, years in (("valid", self.valid), ("test", self.test)):
             if early := [year for year in years if year < self.first]:
                 raise ValueError(f"{name}: the year {early[0]} lies before first: {self.first}")
+
+
+def _check_all_named(splits: FileSplits | YearSplits, names: tuple[str, ...], unit: str) -> None:
+    for name in names:
+        if not getattr(splits, name):
+            raise ValueError(f"{name}: needs at least one {unit}, or the split would be empty")
 
 
 SMALLEST_SHARE = 0.0001
@@ -149,6 +157,9 @@ class Corpus:
             raise ValueError(
                 f"max_overlap: a share lies between 0 and 1, {self.max_overlap} does not"
             )
+        for name, count in (("files", self.files), ("bytes", self.bytes)):
+            if count < 0:
+                raise ValueError(f"{name}: a count is 0 or more, {count} is not")
         if self.path is None:
             self._check_sources()
             self._check_pin()

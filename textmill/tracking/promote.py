@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from mlflow.entities.model_registry import ModelVersion
 
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError
 from textmill.lineage.chain import check_model
 from textmill.lineage.publication import Publication, publication
 from textmill.scoring.significance import Interval, behind, cut
@@ -50,14 +50,16 @@ def promote(model: str, root: Path = Path()) -> Verdict:
 
 def _version(store: Store, name: str, model: str, record: Publication) -> ModelVersion:
     """The registered version of the model as the leaderboard has it."""
-    identity = {one.name: one.identity for one in record.models}.get(model)
-    found = registry.versions(store, name).get(identity) if identity else None
-    if found is None:
-        published = [one.name for one in record.models if one.ranked]
+    identity = record.identities.get(model)
+    unranked = identity in {one.identity for one in record.models if not one.ranked}
+    if identity is None or unranked:
         raise UserError(
-            f"{model} is not in the registry {name}{nearest(model, published)}",
-            next_step="textmill publish",
+            f"{model} is not ranked, so it cannot be compared with the champion",
+            next_step="textmill leaderboard   (says why, and names those that are ranked)",
         )
+    found = registry.versions(store, name).get(identity)
+    if found is None:
+        raise UserError(f"{model} is not in the registry {name} yet", next_step="textmill publish")
     return found
 
 

@@ -35,11 +35,15 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What publishing did: every model's run, how many are new, versions registered."""
+    """What publishing did: every model's run, how many are new, versions registered.
+
+    doubles: model -> the one that it is the same as, under whose name both are published.
+    """
 
     uri: str
     experiment: str
     models: tuple[Published, ...]
+    doubles: Mapping[str, str]
     written: int
     versions: int
 
@@ -66,7 +70,7 @@ def publish(root: Path = Path()) -> Outcome:
         live.end_abandoned(store, experiment_id, partial(_finished, record, root))
         added = registry.publish(store, record, found)
     links = _links(store, experiment_id, record, found)
-    return Outcome(shown(store.uri), name, links, written, added)
+    return Outcome(shown(store.uri), name, links, record.doubles, written, added)
 
 
 def _links(

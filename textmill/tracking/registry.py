@@ -39,12 +39,11 @@ def publish(store: Store, publication: Publication, found: Mapping[str, Run]) ->
             added += 1
     if added:  # another machine may have added the same
         known = versions(store, name)
-    identity = {record.name: record.identity for record in publication.models}
     wanted = {BASELINE: publication.baseline}
     if CHAMPION not in registered.aliases:
         wanted[CHAMPION] = publication.best
     for alias, model in wanted.items():
-        version = known.get(identity.get(model, "")) if model else None
+        version = known.get(publication.identities.get(model, "")) if model else None
         if version and str(registered.aliases.get(alias)) != str(version.version):
             store.client.set_registered_model_alias(name, alias, version.version)
     return added
