@@ -2,7 +2,9 @@
 
 In a throw-away repository with three small models (those of `pipeline --quick`): `dvc repro` and
 the flow from nothing, the flow with nothing to do, `make serve` on an empty home until it says that
-it is ready, publishing into no store and again. `--quick` keeps one n-gram and publishing.
+it is ready, publishing into no store and again, and how much longer a training of some twenty seconds
+takes with `textmill follow` beside it, into no store, by turns. `--quick` keeps one n-gram and
+publishing.
 
     python -m benchmarks.services [--quick] [--json FILE]
 """
@@ -10,6 +12,7 @@ it is ready, publishing into no store and again. `--quick` keeps one n-gram and 
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,7 +41,8 @@ def measure(quick: bool) -> list[Row]:
                 timing("flow with nothing to do", nothing, "s", quick=quick),
                 timing("make serve ready, empty home", ready, "s", quick=quick, at_most=60),
             ]
-        return [*rows, *publish(checkout, quick=quick)]
+        rows += publish(checkout, quick=quick)
+        return rows if quick else [*rows, *followed(checkout)]
 
 
 def without_networks(params: Path) -> None:
@@ -88,9 +92,38 @@ def serve(checkout: Path) -> float:
     return seconds
 
 
-def publish(checkout: Path, *, quick: bool) -> list[Row]:
+def followed(checkout: Path, rounds: int = 5) -> list[Row]:
+    """Seconds of one training alone and with a follower beside it, which fills a new store."""
+    yaml = YAML()
+    content = yaml.load((checkout / "params.yaml").read_text())
+    content["networks"]["lstm_subword"] |= {"hidden": 256, "steps": 400, "evaluate_every": 100}
+    with (checkout / "params.yaml").open("w") as file:
+        yaml.dump(content, file)
+    command = ("dvc", "repro", "--single-item", "--force", "train@lstm_subword")
+    seconds: dict[str, list[float]] = {"alone": [], "followed": []}
+    for _ in range(rounds):
+        seconds["alone"].append(timed(checkout, *command)[0])
+        forget_store(checkout)
+        follower = subprocess.Popen(
+            [sys.executable, "-m", "textmill.cli", "follow"], cwd=checkout, start_new_session=True
+        )
+        seconds["followed"].append(timed(checkout, *command)[0])
+        follower.send_signal(signal.SIGTERM)
+        follower.wait(timeout=60)
+    alone, beside = (statistics.median(found) for found in seconds.values())
+    return [
+        timing("a training alone", alone, "s", quick=False),
+        timing("with textmill follow beside it", beside / alone, "x", quick=False, against="alone"),
+    ]
+
+
+def forget_store(checkout: Path) -> None:
     (checkout / "mlflow.db").unlink()
-    shutil.rmtree(checkout / "mlruns")
+    shutil.rmtree(checkout / "mlruns", ignore_errors=True)
+
+
+def publish(checkout: Path, *, quick: bool) -> list[Row]:
+    forget_store(checkout)
     first, _ = timed(checkout, "textmill", "publish")
     second, said = timed(checkout, "textmill", "publish")
     return [

@@ -2,8 +2,9 @@
 
 This runs before a step's own imports, of which torch's take seconds: a step started by an
 interpreter without the project's packages says so, and a step is bound to die with DVC, its
-parent, so that no orphan writes on after DVC was killed. OpenMP's threads spin only
-briefly before they sleep (docs/decisions/0007-threads-spin-briefly.md).
+parent, so that no orphan writes on after DVC was killed. An interrupt during the imports ends it
+without a word: nothing has begun. OpenMP's threads spin only briefly before they sleep
+(docs/decisions/0007-threads-spin-briefly.md).
 """
 
 import ctypes
@@ -21,7 +22,10 @@ if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pyda
     )
 
 # While `python -m pipeline_steps.NAME` imports this package, the name of the program is "-m".
-if sys.argv[0] == "-m" and sys.platform == "linux":
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+if sys.argv[0] == "-m":
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")

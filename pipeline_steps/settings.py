@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import resource
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -82,6 +83,8 @@ def record(**found: Any) -> None:
 
 def run(main: Callable[[], None]) -> None:
     """Run a step: a UserError is one message and exit code 1."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     switch_telemetry_off()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     start = time.monotonic()

@@ -33,8 +33,6 @@ tokenizers:
   word:
     kind: word
     minimum_frequency: 2
-  char:
-    kind: char
   subword:
     kind: subword
     pieces: 320
@@ -44,10 +42,6 @@ ngrams:
     method: additive
     order: 2
     k: 0.1
-  kn4_char:
-    tokenizer: char
-    method: kneser_ney
-    order: 4
   kn3_subword:
     tokenizer: subword
     method: kneser_ney

@@ -59,7 +59,7 @@ def test_the_flow_does_what_dvc_repro_does(finished, tmp_path, prefect):
     board = json.loads((repository.path / "reports/leaderboard.json").read_text())
     assert [row["model"] for row in rows] == [model["name"] for model in board["models"]]
 
-    gone = {"evaluate_ngram@kn4_char": "scores/kn4_char", TRAIN: "models/lstm_subword"}
+    gone = {"evaluate_ngram@bigram_word": "scores/bigram_word", TRAIN: "models/lstm_subword"}
     for output in gone.values():
         shutil.rmtree(repository.path / output)
     code, output = run_flow(repository, prefect)
@@ -73,7 +73,7 @@ def test_a_failure_stops_only_what_needs_it(repository, prefect):
     repository.edit("k: 0.1", "k: 0.2")
     step = repository.path / "pipeline_steps/ngram.py"
     fault = (
-        'key = settings.key()\n    if key == "kn4_char":\n        raise UserError("no such luck")'
+        'key = settings.key()\n    if key == "kn3_subword":\n        raise UserError("no such luck")'
     )
     step.write_text(
         "from textmill.base.errors import UserError\n"
@@ -81,16 +81,16 @@ def test_a_failure_stops_only_what_needs_it(repository, prefect):
     )
     code, output = run_flow(repository, prefect)
     assert code == 1
-    assert "textmill: Failed: ngram@kn4_char failed: no such luck (" in output
+    assert "textmill: Failed: ngram@kn3_subword failed: no such luck (" in output
     assert "NoneType" not in output
     states = prefect.states()
     apart = {
-        "ngram@kn4_char": "Failed",
-        "evaluate_ngram@kn4_char": "NotRun",
+        "ngram@kn3_subword": "Failed",
+        "evaluate_ngram@kn3_subword": "NotRun",
+        "mix@mix_subword": "NotRun",
         "compare": "NotRun",
         "publish": "NotRun",
         "ngram@bigram_word": "Completed",
-        "ngram@kn3_subword": "Completed",
         "evaluate_ngram@bigram_word": "Completed",
     }
     assert states == dict.fromkeys(repository.lock()["stages"], "Skipped") | apart
@@ -99,15 +99,15 @@ def test_a_failure_stops_only_what_needs_it(repository, prefect):
     messages = {
         t["name"]: t["state"]["message"] for t in prefect.tasks({"id": {"any_": [run["id"]]}})
     }
-    assert "textmill: no such luck" in messages["ngram@kn4_char"]
-    assert messages["compare"] == "compare was not run: ngram@kn4_char failed"
+    assert "textmill: no such luck" in messages["ngram@kn3_subword"]
+    assert messages["compare"] == "compare was not run: ngram@kn3_subword failed"
 
 
 def test_targets_come_with_what_they_need_on_a_server_of_the_run(repository):
     """Nothing of Prefect runs before, and nothing after."""
-    code, output = run_flow(repository, None, "vocabulary@char", "--force", "--cores", "1")
+    code, output = run_flow(repository, None, "vocabulary@word", "--force", "--cores", "1")
     assert code == 0, output
-    names = ["download", "clean", "vocabulary@char"]
+    names = ["download", "clean", "vocabulary@word"]
     assert set(re.findall(r"Running stage '(.+)':", output)) == set(names)
     assert "textmill: Completed: 3 stages: 3 Completed" in output
     assert_nothing_left(repository)

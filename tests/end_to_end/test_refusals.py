@@ -20,7 +20,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name(repository):
 
 
 def test_an_option_of_another_method_is_refused(repository):
-    repository.edit("order: 4", "order: 4\n    k: 0.5")
+    repository.edit("order: 3", "order: 3\n    k: 0.5")
     assert "k does not belong to kneser_ney" in refused(repository, "dvc", "repro")
 
 
@@ -32,7 +32,7 @@ def test_more_pieces_than_the_text_gives_names_the_largest_number(repository):
 
 
 def test_a_mixture_over_two_tokenizations_is_refused(repository):
-    repository.edit("first: kn3_subword", "first: kn4_char")
+    repository.edit("first: kn3_subword", "first: bigram_word")
     output = refused(repository, "dvc", "repro")
     assert "split text differently, so they cannot be mixed" in output
 

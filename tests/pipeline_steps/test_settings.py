@@ -1,5 +1,9 @@
 """Parameters are parsed strictly; a wrong one is named with the nearest right one."""
 
+import os
+import signal
+import subprocess
+import sys
 from typing import Annotated
 
 import pytest
@@ -17,6 +21,20 @@ TOKENIZER = Annotated[TokenizerConfig, Field(discriminator="kind")]
 NETWORK = {"tokenizer": "t", "embedding": 8, "hidden": 8, "steps": 9, "evaluate_every": 3}
 
 CORPUS = {"title": "x", "licence": "none", "cleaning": "plain", "path": "t.txt", "digest": "d"}
+
+
+def test_an_interrupt_during_the_imports_is_no_traceback(root, tmp_path):
+    slow = 'import time\nprint("importing", flush=True)\ntime.sleep(60)\n'
+    (tmp_path / "torch.py").write_text(slow)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline_steps.train", "lstm"],
+        cwd=root, env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline() == "importing\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (-signal.SIGINT, "")
 
 
 def refused(config, mapping):
