@@ -72,9 +72,7 @@ def test_the_flow_does_what_dvc_repro_does(finished, tmp_path, prefect):
 def test_a_failure_stops_only_what_needs_it(repository, prefect):
     repository.edit("k: 0.1", "k: 0.2")
     step = repository.path / "pipeline_steps/ngram.py"
-    fault = (
-        'key = settings.key()\n    if key == "kn3_subword":\n        raise UserError("no such luck")'
-    )
+    fault = 'key = settings.key()\n    if key == "kn3_subword":\n        raise UserError("no such luck")'
     step.write_text(
         "from textmill.base.errors import UserError\n"
         + step.read_text().replace("key = settings.key()", fault)
