@@ -44,16 +44,14 @@ def store(
     write_json(folder / _SOURCE, _source(name, corpus, kept, files))
 
 
-def read(folder: Path) -> dict[str, bytes]:
-    """The files' bytes by name, sorted by name. A missing one is a UserError."""
+def files_of(folder: Path) -> dict[str, Path]:
+    """Where the files lie, by name. A missing one is a UserError."""
     source = read_record(folder / _SOURCE, "files")
-    names = sorted(entry["name"] for entry in source["files"])
-    try:
-        return {name: (folder / _FILES / name).read_bytes() for name in names}
-    except OSError as error:
-        raise UserError(
-            f"cannot read {error.filename} ({error.strerror})", next_step="dvc repro"
-        ) from None
+    files = {entry["name"]: folder / _FILES / entry["name"] for entry in source["files"]}
+    for path in files.values():
+        if not path.is_file():
+            raise UserError(f"there is no {path}", next_step="dvc repro")
+    return files
 
 
 def is_download(source: Mapping[str, Any]) -> bool:
