@@ -125,4 +125,6 @@ def test_a_file_in_blocks_is_decoded_as_the_whole_is(
             assert sum(block.replaced for block in blocks) == whole.replaced
             assert sum(block.bytes for block in blocks) + 4 >= whole.bytes
             found = [example for block in blocks for example in block.examples]
-            assert tuple(found[:3]) == whole.examples
+            # How many bytes a wrong place takes is not always plain before what follows is here.
+            places = [example.rpartition(": ")[0] for example in found[:3]]
+            assert places == [example.rpartition(": ")[0] for example in whole.examples]

@@ -30,7 +30,7 @@ def store(
     kept: Path | None = None
     if corpus.is_local:
         for file in local.gather(name, corpus):
-            _copy(file.path, files / file.name)
+            _take_own(name, corpus, file, files)
     else:
         kept = fetch(name, corpus, downloads, patience)
         try:
@@ -61,6 +61,29 @@ def is_download(source: Mapping[str, Any]) -> bool:
     if len(source["files"]) > 1 or name != download["name"] or packing.by_name(name):
         return False
     return not packing.says_nothing(name) or source["files"][0]["sha256"] == download.get("sha256")
+
+
+def _take_own(name: str, corpus: Corpus, file: local.LocalFile, files: Path) -> None:
+    """A file of one's own; one of rows is unpacked where its name says that it is compressed."""
+    packed = packing.by_name(file.name) if corpus.documents == "row" else None
+    if packed is None or packed.container:
+        _copy(file.path, files / file.name)
+        return
+    target = files / packed.stem
+    if target.exists():
+        raise UserError(
+            f"{file.name} and another file both hold {packed.stem}",
+            where=f"corpus {name}",
+            next_step=f"remove one of them, then: {local.pin_command(str(corpus.path))}",
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with target.open("xb") as unpacked:
+            for member in archive.members(file.path, packed, corpus.unpack_limit):
+                unpacked.writelines(member.chunks)
+    except ArchiveError as error:
+        where = f"corpus {name}"
+        raise UserError(f"{file.path}: {error}", where=where, next_step="unpack it") from None
 
 
 def _copy(path: Path, target: Path) -> None:

@@ -126,7 +126,8 @@ def read_texts(path: Path) -> Iterator[str]:
 
 def _rows(path: Path) -> Iterator[pa.RecordBatch]:
     """The rows, a few at a time."""
-    with pa.memory_map(str(path), "r") as source:
+    # Not mapped: what was read is let go of, and does not count as this process's memory.
+    with pa.OSFile(str(path), "rb") as source:
         reader = pa.ipc.open_file(source)
         for index in range(reader.num_record_batches):
             batch = reader.get_batch(index)
