@@ -45,11 +45,13 @@ def coverage(reports: Sequence[Report], roles: Mapping[str, str]) -> str:
 
 
 def lengths(reports: Sequence[Report], roles: Mapping[str, str], of: str) -> str:
-    """Shares of train by length."""
+    """Shares of train by length; no curve where all have one length."""
     figure, axes = _paper(of, "share of train")
     axes.set_xscale("log")
     for report in reports:
-        axes.plot(*report.lengths(of), color=colour(roles[report.name]), linewidth=2)
+        x, y = report.lengths(of)
+        if len(x) > 1:
+            axes.plot(x, y, color=colour(roles[report.name]), linewidth=2)
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else "")
     axes.minorticks_off()
