@@ -11,7 +11,8 @@ from textmill.tokenizers.zipf import fit_zipf, zipf_rows
 
 
 def power_law(exponent: float, types: int = 3_000) -> np.ndarray:
-    return np.rint(1e6 / np.arange(1, types + 1) ** exponent).astype(np.int64)
+    """Counts of at least one."""
+    return np.maximum(np.rint(1e6 / np.arange(1, types + 1) ** exponent), 1).astype(np.int64)
 
 
 def report(name: str, exponents: tuple[float, float, float] = (1.0, 0.8, 0.5)) -> Report:

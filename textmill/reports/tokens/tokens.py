@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from textmill.reports import wording
-from textmill.reports.page import render
+from textmill.reports.page.render import render
 from textmill.reports.pictures import svg
 from textmill.reports.tokens import pictures
 from textmill.reports.tokens.tables import ORDERS, Report
