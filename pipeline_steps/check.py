@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pipeline_steps import settings
+from pipeline_steps.clean import check_cleaning, parse_profiles
 from pipeline_steps.mix import MixtureConfig
 from textmill.base.errors import UserError, nearest
 from textmill.neural.config import NetworkConfig
@@ -29,7 +30,7 @@ GROUPS: Mapping[str, Any] = {
     "networks": NetworkConfig,
     "mixtures": MixtureConfig,
 }
-KNOWN = ("corpus", "corpora", *GROUPS)
+KNOWN = ("corpus", "corpora", "profiles", *GROUPS)
 
 
 def check(root: Path = Path()) -> dict[str, int]:
@@ -44,7 +45,9 @@ def check(root: Path = Path()) -> dict[str, int]:
             )
     for name in KNOWN:
         lookup(params, name)
-    _check_entries(params, "corpora", Corpus)
+    profiles = parse_profiles(params["profiles"])
+    for name, corpus in _check_entries(params, "corpora", Corpus).items():
+        check_cleaning(corpus, profiles, f"{layout.PARAMS}: corpora.{name}")
     for group, config in GROUPS.items():
         _check_entries(params, group, config)
     check_names(root)
@@ -54,18 +57,21 @@ def check(root: Path = Path()) -> dict[str, int]:
     return {group: len(params[group]) for group in GROUPS}
 
 
-def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> None:
+def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[str, Any]:
+    """The entries of a group, parsed."""
     if not isinstance(params[group], Mapping):
         raise UserError(
             f"it must map names to entries, not be {params[group]!r}",
             where=f"{layout.PARAMS}: {group}",
             next_step=f"for none of them write: {group}: {{}}",
         )
+    parsed = {}
     for name, entry in params[group].items():
         where = f"{layout.PARAMS}: {group}.{name}"
         if not isinstance(entry, Mapping):
             raise UserError(f"it must map names to values, not be {entry!r}", where=where)
-        settings.parse(config, entry, where)
+        parsed[name] = settings.parse(config, entry, where)
+    return parsed
 
 
 def _check_mixtures(params: Mapping[str, Any]) -> None:

@@ -1,24 +1,29 @@
 """Stage clean: decode, clean and split the text; count what every rule dropped."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pipeline_steps import settings
-from textmill.base.files import replacing_folder, write_atomically, write_json, write_table
+from textmill.base.errors import UserError
+from textmill.base.files import replacing_folder, write_atomically, write_json
 from textmill.reports.cleaning.waterfall import waterfall_csv, waterfall_html
 from textmill.repository import layout
-from textmill.text.catalogue import SPLITS, Corpus
+from textmill.text.catalogue import Corpus
 from textmill.text.cleaned import clean_corpus
-from textmill.text.raw import read
+from textmill.text.profiles import Profiles
+from textmill.text.raw import files_of
 
 
 def main() -> None:
     """Write `data/clean/{train,valid,test}.arrow`, its summary, metrics, and the waterfall."""
     chosen = settings.load("clean")
     name = chosen["corpus"]
-    corpus = settings.parse(Corpus, chosen["corpora"][name], where=f"params.yaml: corpora.{name}")
-    cleaned = clean_corpus(read(layout.RAW), corpus, name)
+    where = f"{layout.PARAMS}: corpora.{name}"
+    corpus = settings.parse(Corpus, chosen["corpora"][name], where)
+    profiles = parse_profiles(chosen["profiles"])
+    check_cleaning(corpus, profiles, where)
     with replacing_folder(layout.CLEAN) as folder:
-        for split in SPLITS:
-            write_table(folder / layout.clean_split(split).name, cleaned.table(split))
-        summary = cleaned.summary()
+        summary = clean_corpus(files_of(layout.RAW), corpus, name, profiles, folder)
         write_json(folder / layout.CLEAN_SUMMARY.name, summary)
     # `dvc metrics show` lays every metric beside the models', so only the telling ones go there.
     metrics = {name: summary[name] for name in ("documents", "bytes")}
@@ -26,6 +31,29 @@ def main() -> None:
     write_json(layout.CLEAN_METRICS, metrics | {"overlap": overlap})
     write_atomically(layout.WATERFALL_PLOT, waterfall_csv(summary["waterfall"]))
     write_atomically(layout.WATERFALL_PAGE, waterfall_html(name, corpus.title, summary))
+
+
+def parse_profiles(entries: Any) -> Profiles:
+    """The profiles of params.yaml. Raises UserError for the first wrong one."""
+    where = f"{layout.PARAMS}: profiles"
+    if not isinstance(entries, Mapping):
+        raise UserError(
+            f"it must map names to lists of rules, not be {entries!r}",
+            where=where,
+            next_step="for none of them write: profiles: {}",
+        )
+    try:
+        return Profiles(entries)
+    except ValueError as error:
+        raise UserError(str(error), where=where) from None
+
+
+def check_cleaning(corpus: Corpus, profiles: Profiles, where: str) -> None:
+    """Raise UserError where the corpus's `cleaning` is none that can run."""
+    try:
+        profiles.steps(corpus.cleaning, corpus.normal_form)
+    except ValueError as error:
+        raise UserError(str(error), where=where) from None
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def check() -> None:
 
 @app.command(epilog="Example: textmill pin essays/  (then: dvc repro)")
 def pin(
-    text: Annotated[str, typer.Argument(help="A file, a folder of .txt files, or a quoted glob.")],
+    text: Annotated[str, typer.Argument(help="A file, a folder, or a quoted glob.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what was pinned as JSON.")] = False,
 ) -> None:
     """Make a text of your own the corpus.
@@ -137,6 +137,8 @@ def pin(
         return
     files, size = pinned["files"], pinned["bytes"]
     print(f"params.yaml: corpus is local, {files:,} file(s), {size:,} bytes: {pinned['path']}")
+    if words := params.taken_and_left_out(text, find_root()):
+        print(f"of the folder: {words}")
 
 
 @app.command(epilog="Example: textmill publish")

@@ -29,6 +29,14 @@ corpora:
       test: 0.1
       unit: lines
     cleaning: plain
+profiles:
+  plain:
+    - line_ends
+    - byte_order_marks
+    - control_characters
+    - normal_form
+    - white_space
+    - blank_lines
 tokenizers:
   word:
     kind: word

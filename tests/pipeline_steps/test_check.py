@@ -44,6 +44,22 @@ def test_the_default_parameters_are_sound(params):
             "    tokenizer: chr\n    method: k",
             "names no entry",
         ),
+        (
+            "    cleaning: wikitext\n",
+            "    cleaning: wikitxt\n",
+            'corpora.wikitext2: cleaning: no profile "wikitxt"; did you mean "wikitext"?',
+        ),
+        (
+            "  d2l: [line_ends, english_letters]",
+            "  d2l: [line_ends, d2l]",
+            "params.yaml: profiles: d2l: the profile d2l holds itself (d2l -> d2l)",
+        ),
+        (
+            "  d2l: [line_ends, english_letters]",
+            "  mine: [line_end]",
+            'profiles: mine: no rule or profile "line_end"; did you mean "line_ends"?',
+        ),
+        ("\nprofiles:", "\nprofile:", 'unknown name "profile"; did you mean "profiles"?'),
         ("  kn9_char:", "  kn.9:", "'kn.9' is no name: use letters, digits, _ and -"),
         ("\n  shakespeare:", "\n  it's:", "is no name"),
         ("\n  shakespeare:", "\n  2024:", "2024 is no name"),

@@ -1,5 +1,6 @@
 """What a reader is told to notice: the right sentence for each case, and none where all is well."""
 
+import csv
 import dataclasses
 import io
 import json
@@ -10,7 +11,7 @@ from rich.console import Console
 from textmill.reports.curves import Curve
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import build, text_facts
-from textmill.reports.plain import render_markdown
+from textmill.reports.plain import render_csv, render_markdown
 from textmill.reports.records import Overlap, from_json, to_json
 from textmill.reports.remarks import is_overfitting, is_still_learning, remarks
 from textmill.reports.terminal import render_terminal
@@ -89,6 +90,9 @@ def test_every_model_of_a_contaminated_corpus_is_marked_in_every_form(contaminat
         assert f"{entry.name} (contaminated)" in terminal
     for form in (markdown, page, terminal):
         assert "Contaminated: the test text stands in the training text" in " ".join(form.split())
+    for view, said in ((contaminated, "true"), (View(full_board), "")):
+        rows = list(csv.DictReader(io.StringIO(render_csv(view))))
+        assert [row["contaminated"] for row in rows] == [said] * models
     assert from_json(to_json(contaminated.board)) == contaminated.board
     assert json.loads(to_json(contaminated.board))["text"]["overlap"]["ngrams"] == 0.123
 

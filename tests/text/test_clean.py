@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textmill.text.books import Books, count_lines, size_of
-from textmill.text.clean import clean
+from tests.text.cleaning import LISTS, clean
+from textmill.text import batch
+from textmill.text.books import Books, Size, count_lines, size_of, size_of_all
 from textmill.text.documents import Document
-from textmill.text.profiles import PROFILES
 from textmill.text.rules import Loss
 
 # A loaded machine is slow, not wrong.
@@ -21,14 +21,14 @@ def documents(*texts: str) -> list[Document]:
     return [Document(f"{i}.txt", f"{i}.txt", text) for i, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", LISTS)
 @STEADY
 @given(texts=st.lists(TEXTS, max_size=5), unwanted=st.integers(0, 5))
 def test_what_came_in_is_what_went_out_and_what_was_dropped(
     profile: str, texts: list[str], unwanted: int
 ) -> None:
     came = documents(*texts)
-    kept, books = clean(came, profile, lambda d: "unwanted" if d.id == f"{unwanted}.txt" else None)
+    kept, books = clean(came, profile, lambda f: "unwanted" if f == f"{unwanted}.txt" else None)
     for unit in ("documents", "lines", "bytes"):
         for before, after in pairwise(books):
             assert before[unit]["out"] == after[unit]["in"]
@@ -54,7 +54,7 @@ def reasons(books: list[dict[str, Any]], rule: str) -> dict[str, Any]:
 def test_the_books_of_a_small_text_to_the_byte() -> None:
     texts = ["\ufeffone  two\r\n\r\n", "\x00\n \n", "old\n", "e\u0301\n"]
     kept, books = clean(
-        documents(*texts), "plain", lambda d: "before 1961" if d.id == "2.txt" else None
+        documents(*texts), "plain", lambda file: "before 1961" if file == "2.txt" else None
     )
     assert [(d.id, d.text) for d in kept] == [("0.txt", "one two\n"), ("3.txt", "é\n")]
     account = {r["rule"]: (r["documents"], r["lines"], r["bytes"]) for r in books}
@@ -107,3 +107,23 @@ def test_a_rule_that_drops_more_than_it_says_stops_the_stage() -> None:
 )
 def test_lines_are_counted_by_lf_cr_lf_and_cr(text: str, lines: int) -> None:
     assert count_lines(text) == lines
+
+
+@pytest.mark.parametrize("profile", LISTS)
+@STEADY
+@given(
+    texts=st.lists(
+        st.one_of(TEXTS, st.sampled_from(["zqzq\n", "ZQ\x00ZQ\n", "a  b\n"])), max_size=9
+    )
+)
+def test_documents_together_become_what_each_becomes_alone(profile: str, texts: list[str]) -> None:
+    together = clean(documents(*texts), profile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_DOCUMENTS", 1)
+        assert clean(documents(*texts), profile) == together
+
+
+@STEADY
+@given(st.lists(TEXTS, max_size=6))
+def test_sizes_of_several_texts_add_up(texts: list[str]) -> None:
+    assert size_of_all(texts) == sum(map(size_of, texts), Size(0, 0))

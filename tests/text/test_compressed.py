@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.text.cleaning import held
 from tests.text.packed import KINDS, compress
 from textmill.base.errors import UserError
 from textmill.base.files import read_json
@@ -35,7 +36,7 @@ def test_a_compressed_file_gives_one_raw_file_without_the_ending(
     (tmp_path / "source").write_bytes(data)
     corpus = corpus_of(data, str(tmp_path / "source"), filename=f"a tale.txt.{kind.upper()}")
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {"a tale.txt": TEXT}
+    assert held(tmp_path / "raw") == {"a tale.txt": TEXT}
     about = read_json(tmp_path / "raw/source.json")
     assert about["download"]["sha256"] == corpus.sha256
     assert about["files"][0]["bytes"] == len(TEXT)
@@ -47,10 +48,10 @@ def test_a_name_without_an_ending_leaves_it_to_the_content(
 ) -> None:
     data = compress(TEXT, kind)
     (tmp_path / "source").write_bytes(data)
-    for name, held in (("tale", TEXT), ("tale.txt", data)):
+    for name, inside in (("tale", TEXT), ("tale.txt", data)):
         corpus = corpus_of(data, str(tmp_path / "source"), filename=name)
         raw.store("tale", corpus, tmp_path / "downloads", tmp_path / f"raw-{name}")
-        assert raw.read(tmp_path / f"raw-{name}") == {name: held}
+        assert held(tmp_path / f"raw-{name}") == {name: inside}
 
 
 @kinds
@@ -62,7 +63,7 @@ def test_it_can_be_pinned_by_what_it_holds(
     entry = {"filename": f"t.txt.{kind}", "members": {"t.txt": pin}}
     corpus = corpus_of(b"", str(tmp_path / "source"), **entry)
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {"t.txt": b"one"}
+    assert held(tmp_path / "raw") == {"t.txt": b"one"}
     (tmp_path / "source").write_bytes(compress(b"two", kind))
     with pytest.raises(UserError, match=r"the sha256 of its member t\.txt is 3fc4ccfe"):
         raw.store("tale", corpus, tmp_path / "downloads2", tmp_path / "raw2")
@@ -139,7 +140,7 @@ def test_the_record_tells_whether_the_raw_file_is_what_the_pin_is_of(
     (tmp_path / "source").write_bytes(data)
     corpus = corpus_of(data, str(tmp_path / "source"), filename=name)
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    (file,) = raw.read(tmp_path / "raw").values()
+    (file,) = held(tmp_path / "raw").values()
     assert (file == data) == same
     assert raw.is_download(read_json(tmp_path / "raw/source.json")) == same
 

@@ -1,11 +1,13 @@
 import codecs
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from textmill.base.errors import UserError
-from textmill.text.decoding import canonical, decode
+from textmill.text import decoding
+from textmill.text.decoding import canonical, decode, decode_blocks
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
@@ -95,3 +97,34 @@ def test_names_of_encodings_are_pythons_and_an_unknown_one_gets_the_nearest() ->
     for none in ("rot13", "base64", "idna", "unicode_escape", "undefined", ""):
         with pytest.raises(ValueError, match="encoding: no encoding"):
             canonical(none)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "gb18030", "utf-16-le", "utf-7"])
+@given(
+    text=TEXTS,
+    noise=st.binary(max_size=6),
+    size=st.integers(1, 9),
+    mark=st.sampled_from([b"", codecs.BOM_UTF8]),
+)
+def test_a_file_in_blocks_is_decoded_as_the_whole_is(
+    encoding: str, text: str, noise: bytes, size: int, mark: bytes
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "_BLOCK", size)
+        data = mark + text.encode(encoding, "ignore") + noise + text.encode(encoding, "ignore")
+        for errors in ("strict", "replace"):
+            try:
+                whole = decode("x", data, encoding, errors)
+            except UserError as error:
+                said = re.escape(str(error))
+                with pytest.raises(UserError, match=f"^{said}$"):
+                    list(decode_blocks("x", data, encoding, errors))
+                continue
+            blocks = list(decode_blocks("x", data, encoding, errors))
+            assert "".join(block.text for block in blocks) == whole.text
+            assert sum(block.replaced for block in blocks) == whole.replaced
+            assert sum(block.bytes for block in blocks) + 4 >= whole.bytes
+            found = [example for block in blocks for example in block.examples]
+            # How many bytes a wrong place takes is not always plain before what follows is here.
+            places = [example.rpartition(": ")[0] for example in found[:3]]
+            assert places == [example.rpartition(": ")[0] for example in whole.examples]

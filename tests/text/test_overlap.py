@@ -1,11 +1,13 @@
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.text.cleaning import PROFILES
 from textmill.text import overlap as room
 from textmill.text.catalogue import Corpus, FileSplits
 from textmill.text.cleaned import clean_corpus
@@ -75,10 +77,11 @@ def test_long_texts_are_read_in_pieces_and_nothing_is_lost_at_the_cuts(
     test = [text_of(300, 3), train[1][5_000:12_000], "short\n"]
     whole = overlap(train, {"test": test, "valid": train})
     assert whole["ngrams"]["valid"] == whole["lines"]["valid"] == 1.0
-    monkeypatch.setattr(room, "_BATCH", 900)
-    monkeypatch.setattr(room, "_LEAD", 200)
-    assert len(list(room._pieces(train))) > 20
-    assert overlap(train, {"test": test, "valid": train}) == whole
+    for size, tail in ((900, 2), (300, 200), (1, 1)):
+        monkeypatch.setattr(room, "_BATCH", size)
+        monkeypatch.setattr(room, "_TAIL", tail)
+        assert len(list(room._pieces(train))) > 20
+        assert overlap(train, {"test": test, "valid": train}) == whole
 
 
 def test_lines_in_another_order_share_no_ngram_but_are_seen() -> None:
@@ -106,15 +109,14 @@ def test_a_text_without_spaces_is_compared_by_characters() -> None:
 
 @pytest.mark.parametrize(("limit", "is_contaminated"), [(0.01, True), (0.6, False)])
 def test_a_corpus_over_its_threshold_says_so(
-    limit: float, is_contaminated: bool, corpus_of: Callable[..., Corpus]
+    limit: float, is_contaminated: bool, corpus_of: Callable[..., Corpus], tmp_path: Path
 ) -> None:
     files: dict[str, Any] = {"a": text_of(900, 1), "b": text_of(300, 2), "c": text_of(300, 3)}
     files["c"] += files["a"][: len(files["c"])]
     splits = FileSplits(by="files", train=("a",), valid=("b",), test=("c",))
     corpus = corpus_of(splits=splits, max_overlap=limit)
-    found = clean_corpus({k: v.encode() for k, v in files.items()}, corpus, "x").summary()[
-        "overlap"
-    ]
+    data = {name: text.encode() for name, text in files.items()}
+    found = clean_corpus(data, corpus, "x", PROFILES, tmp_path)["overlap"]
     assert found["is_contaminated"] is is_contaminated
     assert found["max"] == limit
     assert 0.4 < found["ngrams"]["test"] < 0.6

@@ -1,15 +1,15 @@
+import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.text.cleaning import LISTS, clean, steps_of
 from textmill.base.errors import UserError
-from textmill.text.catalogue import Corpus
-from textmill.text.clean import clean
 from textmill.text.documents import Document
-from textmill.text.profiles import PROFILES, RULES, steps_of
+from textmill.text.profiles import Profiles
+from textmill.text.steps import RULES
 
 MODULE = """
 from textmill.text.own_rules import Drop, for_lines
@@ -54,7 +54,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def cleaned(cleaning: Any, *texts: str) -> tuple[list[str], list[dict[str, Any]]]:
     came = [Document(str(i), str(i), text) for i, text in enumerate(texts)]
-    kept, books = clean(came, steps_of(cleaning))
+    kept, books = clean(came, cleaning)
     return [document.text for document in kept], books[1:-1]
 
 
@@ -63,11 +63,11 @@ def names(cleaning: Any) -> list[str]:
 
 
 def test_a_profile_is_its_list_of_rules_alone_or_in_a_list() -> None:
-    assert names("sotu") == list(PROFILES["sotu"])
+    assert names("plain") == LISTS["plain"]
     assert names(["plain", "footnote_digits"]) == names("sotu")
     assert names(["line_ends", "white_space"]) == ["line_ends", "white_space"]
-    for rules in PROFILES.values():
-        assert set(rules) <= set(RULES)
+    for profile in LISTS:
+        assert set(names(profile)) <= set(RULES)
 
 
 def test_rules_run_in_the_order_of_the_list_and_are_named_with_their_parameters() -> None:
@@ -102,11 +102,9 @@ def test_rules_run_in_the_order_of_the_list_and_are_named_with_their_parameters(
         ([], "needs the name of a profile, or a list of rules"),
     ],
 )
-def test_a_bad_entry_is_refused_with_what_would_do(
-    cleaning: Any, words: str, corpus_of: Callable[..., Corpus]
-) -> None:
+def test_a_bad_entry_is_refused_with_what_would_do(cleaning: Any, words: str) -> None:
     with pytest.raises(ValueError, match=r"^cleaning: ") as caught:
-        corpus_of(cleaning=tuple(cleaning) if isinstance(cleaning, list) else cleaning)
+        steps_of(cleaning)
     assert words in str(caught.value)
 
 
@@ -115,7 +113,7 @@ def test_another_normal_form_takes_the_place_of_c_or_none_does() -> None:
     expected = {"NFC": "\ufb01ne é é\n", "NFD": "\ufb01ne e\u0301 e\u0301\n", "NFKC": "fine é é\n"}
     expected |= {"NFKD": "fine e\u0301 e\u0301\n", "none": text}
     for form, wanted in expected.items():
-        kept, books = clean([Document("x", "x", text)], steps_of("plain", form), normal_form=form)
+        kept, books = clean([Document("x", "x", text)], "plain", normal_form=form)
         assert kept[0].text == wanted
         reasons = {reason for record in books for reason in record["reasons"]}
         assert reasons == ({f"not in form {form[2:]}"} if form != "none" else set())
@@ -164,3 +162,36 @@ def test_a_rule_of_ones_own_that_fails_is_one_message(own: str, path: str, words
     assert str(caught.value).startswith(f"cleaning: {path}: ")
     assert words in str(caught.value)
     assert "\n  -> " in str(caught.value)
+
+
+def test_profiles_of_ones_own_hold_rules_parameters_paths_and_other_profiles(own: str) -> None:
+    length = {"line_length": {"min_words": 2}}
+    mine = Profiles(LISTS | {"short": [length, f"{own}:shout"], "mine": ["plain", "short"]})
+    found = mine.steps("mine")
+    assert [step.name for step in found] == [*LISTS["plain"], "line_length", f"{own}:shout"]
+    assert found[-2].parameters == {"min_words": 2}
+    assert [step.name for step in mine.steps(["d2l", "short"])][-2:] == [
+        "line_length",
+        f"{own}:shout",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ({"mine": ["plane"]}, 'mine: no rule or profile "plane"; did you mean "plain"?'),
+        ({"a": ["b"], "b": ["plain", "a"]}, "a: the profile a holds itself (a -> b -> a)"),
+        ({"a": ["a"]}, "a: the profile a holds itself (a -> a)"),
+        ({"blank_lines": ["line_ends"]}, "blank_lines: is the name of a rule"),
+        ({"a:b": ["line_ends"]}, "a:b: a profile's name has letters, digits and _ alone"),
+        ({5: ["line_ends"]}, "5: a profile's name has letters"),
+        ({"mine": []}, "mine: a profile is a list of rules and profiles, not []"),
+        ({"mine": "plain"}, "mine: a profile is a list of rules and profiles, not 'plain'"),
+        ({"mine": [{"plain": {"x": 1}}]}, "mine: plain is a profile and takes no parameters"),
+        ({"mine": [{"line_length": {"max_word": 3}}]}, 'mine: line_length has no parameter "max_w'),
+        ({"mine": ["my package:rule"]}, 'mine: "my package:rule" is no import path'),
+    ],
+)
+def test_a_bad_profile_is_refused_by_its_name(lists: dict[Any, Any], words: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(words)):
+        Profiles(LISTS | lists)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.text.cleaning import read
 from textmill.base.errors import UserError
-from textmill.text.documents import Reading, read_documents
-from textmill.text.rows import read_columns
+from textmill.text.reading import Reading
 
 VALUES = [
     "NA",
@@ -44,7 +44,7 @@ def as_jsonl(texts: list[str]) -> bytes:
 
 
 def texts(name: str, data: bytes, **how: object) -> list[str]:
-    return [d.text for d in read_documents({name: data}, Reading(kind="row", **how))[0]]
+    return [d.text for d in read({name: data}, Reading(kind="row", **how))[0]]
 
 
 def test_text_stays_text_in_every_format() -> None:
@@ -76,7 +76,7 @@ def test_without_quoting_a_quote_is_a_character_like_any_other() -> None:
 
 def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:
     data = b'{"text": "a", "id": "p"}\n{"id": "q"}\n{"text": null, "id": "r"}\n{"text": "b", "id": "s"}\n'
-    documents, books = read_documents({"x.jsonl": data}, Reading(kind="row"))
+    documents, books = read({"x.jsonl": data}, Reading(kind="row"))
     assert [(d.id, d.file) for d in documents] == [
         ("x.jsonl:00001", "x.jsonl"),
         ("x.jsonl:00004", "x.jsonl"),
@@ -86,7 +86,7 @@ def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:
     assert books["bytes"] == {"in": len(data), "out": 2, "dropped": len(data) - 2}
     reasons = books["reasons"]["no text in the column"]
     assert reasons == {"documents": 2, "examples": ["x.jsonl:00002", "x.jsonl:00003"]}
-    named = read_documents({"x.jsonl": data}, Reading(kind="row", id_column="id"))[0]
+    named = read({"x.jsonl": data}, Reading(kind="row", id_column="id"))[0]
     assert [d.id for d in named] == ["p", "s"]
 
 
@@ -142,4 +142,4 @@ def test_files_without_a_row_have_none() -> None:
         ("x.jsonl", b""),
         ("x.jsonl", b"\n\n"),
     ):
-        assert read_columns(name, data, ["text"]) == [[]]
+        assert texts(name, data) == []

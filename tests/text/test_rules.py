@@ -5,7 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textmill.text.profiles import PROFILES, steps_of
+from tests.text.cleaning import LISTS, steps_of
+from textmill.text import rules
 from textmill.text.rules import Loss, footnote_digits
 
 # A loaded machine is slow, not wrong.
@@ -45,7 +46,7 @@ def losses(text: str, profile: str) -> dict[str, Loss]:
     return found
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", LISTS)
 @STEADY
 @given(text=TEXTS)
 def test_a_cleaned_text_is_canonical_and_cleaning_it_again_changes_nothing(
@@ -155,3 +156,19 @@ def test_footnote_digits_glued_to_words_are_mended(line: str, part: str) -> None
 @pytest.mark.parametrize("line", KEPT)
 def test_other_digits_stay(line: str) -> None:
     assert footnote_digits(line + "\n").text == line + "\n"
+
+
+@STEADY
+@given(text=TEXTS)
+def test_what_a_search_says_there_is_nothing_of_no_pattern_finds(text: str) -> None:
+    """The short ways around the patterns, against the patterns."""
+    assert rules._has_odd_spaces(text) == (re.search(r"[^\S\n ]", text) is not None)
+    assert rules.control_characters(text).text == rules._CONTROLS.sub("", text)
+    assert rules.blank_lines(text).text == rules._BLANK_LINE.sub("", text)
+    blank = [loss.count for loss in rules.blank_lines(text).losses]
+    assert sum(blank) == len(rules._BLANK_LINE.findall(text))
+    spaces, runs = rules._SPACES.subn(" ", text)
+    found = rules.white_space(text)
+    counts = {loss.reason: loss.count for loss in found.losses}
+    assert counts.get("run of white space", 0) == runs
+    assert found.text == spaces.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ")

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.text.cleaning import assign
 from textmill.base.errors import UserError
 from textmill.text.catalogue import FileSplits, ShareSplits, YearSplits
 from textmill.text.documents import Document
 from textmill.text.shares import fewest_lines, line_counts
-from textmill.text.splits import assign, reasons_to_drop, year_of
+from textmill.text.splits import reasons_to_drop, year_of
 
 # A loaded machine is slow, not wrong.
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

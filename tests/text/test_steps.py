@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests.text.cleaning import LISTS
 from textmill.base.files import read_json, read_table
 from textmill.text.local import pin_text
 
@@ -17,7 +18,11 @@ TEXT = "".join(f"Line {i} of  the tale.\n\n" for i in range(20))
 GRAPH: dict[str, Any] = {
     "stages": {
         "download": {"cmd": "x", "params": ["corpus", "corpora.${corpus}"], "outs": ["data/raw"]},
-        "clean": {"cmd": "x", "params": ["corpus", "corpora.${corpus}"], "deps": ["data/raw"]},
+        "clean": {
+            "cmd": "x",
+            "params": ["corpus", "corpora.${corpus}", "profiles"],
+            "deps": ["data/raw"],
+        },
     }
 }
 
@@ -41,7 +46,7 @@ class Project:
         self.write()
 
     def write(self) -> None:
-        content = {"corpus": "local", "corpora": {"local": self.entry}}
+        content = {"corpus": "local", "corpora": {"local": self.entry}, "profiles": LISTS}
         YAML().dump(content, self.folder / "params.yaml")
 
     def run(self, step: str) -> "subprocess.CompletedProcess[str]":

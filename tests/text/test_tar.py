@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.text.cleaning import held
 from tests.text.packed import KINDS, compress, entry, tar_of
 from textmill.base.errors import UserError
 from textmill.base.files import read_json
@@ -48,7 +49,7 @@ def test_members_are_taken_from_a_tar_of_every_compression(
     name = f"books.tar.{kind}".rstrip(".")
     corpus = corpus_of(data, str(source), take=("b/*.txt",), filename=name)
     raw.store("tale", corpus, tmp_path / "downloads", tmp_path / "raw")
-    assert raw.read(tmp_path / "raw") == {"c/two.txt": BIG, "one.txt": b"one"}
+    assert held(tmp_path / "raw") == {"c/two.txt": BIG, "one.txt": b"one"}
     assert read_json(tmp_path / "raw/source.json")["download"]["name"] == name
     assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == ["files", "source.json"]
 
@@ -64,7 +65,7 @@ def test_two_packings_of_one_tar_give_one_folder_when_members_are_pinned(
         raw.store("tale", corpus, tmp_path / f"d{kind}", tmp_path / f"raw{kind}")
         found.append(
             (
-                raw.read(tmp_path / f"raw{kind}"),
+                held(tmp_path / f"raw{kind}"),
                 read_json(tmp_path / f"raw{kind}/source.json")["files"],
             )
         )
@@ -159,7 +160,7 @@ def test_the_limit_of_an_entry_holds_and_leaves_nothing(
     assert str(caught.value).startswith(f"corpus tale: {kept}: unpacks to more than unpack_limit")
     enough = corpus_of(data, str(tmp_path / "source"), **(other | {"unpack_limit": len(BOOKS)}))
     raw.store("tale", enough, tmp_path / "downloads", tmp_path / "raw2")
-    assert raw.read(tmp_path / "raw2")["one.txt"] == b"one"
+    assert held(tmp_path / "raw2")["one.txt"] == b"one"
 
 
 @pytest.mark.parametrize("form", ["v7", "gnu", "ustar", "posix"])

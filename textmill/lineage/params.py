@@ -11,7 +11,8 @@ from textmill.base.errors import UserError, nearest
 from textmill.base.files import write_atomically
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
-from textmill.text import local
+from textmill.text import kinds, local
+from textmill.text.documents import DocumentKind
 
 LOCAL = "local"
 DEFAULT_TITLE = "a text of one's own"
@@ -41,13 +42,24 @@ def pin(text: str, root: Path = Path()) -> Mapping[str, Any]:
     if not text.strip():
         raise UserError("the path is empty", next_step="textmill pin PATH")
     entry = lookup(read_yaml(root / layout.PARAMS), f"corpora.{LOCAL}")
-    _check_place(text, root.resolve())
-    pinned: dict[str, Any] = local.pin_text(text, relative_to=root)
+    _check_place(text, root.resolve(), entry.get("documents", "file"))
+    kind = entry.get("documents", "file")
+    pinned: dict[str, Any] = local.pin_text(text, relative_to=root, kind=kind)
     if entry.get("title") in [DEFAULT_TITLE, *_titles_of_pin(entry.get("path"), root)]:
         pinned["title"] = local.title_of(text)
     values = {f"corpora.{LOCAL}.{name}": value for name, value in pinned.items()}
     _edit(root / layout.PARAMS, {"corpus": LOCAL, **values})
     return pinned
+
+
+def taken_and_left_out(text: str, root: Path = Path()) -> str:
+    """Of a folder: `3 .jsonl taken, 2 .md left out`; empty where nothing was left out."""
+    entry = lookup(read_yaml(root / layout.PARAMS), f"corpora.{LOCAL}")
+    kind = entry.get("documents", "file")
+    if not (others := local.left_out(text, kind)):
+        return ""
+    taken = kinds.tally(file.name for file in local.find(text, kind))
+    return f"{taken} taken, {kinds.tally(others)} left out"
 
 
 def _titles_of_pin(path: str | None, root: Path) -> list[str]:
@@ -58,7 +70,7 @@ def _titles_of_pin(path: str | None, root: Path) -> list[str]:
     return [title, f"{title}/"]
 
 
-def _check_place(text: str, root: Path) -> None:
+def _check_place(text: str, root: Path, kind: DocumentKind) -> None:
     """Refuse the repository, a folder around it, and what lies in its own folders."""
     path = local.expanded(text)
     if path.is_dir() and root.is_relative_to(path.resolve()):
@@ -67,7 +79,7 @@ def _check_place(text: str, root: Path) -> None:
             f"the folder {text} {holds} this repository, with {layout.RAW} and all that DVC keeps",
             next_step="name the folder of the text alone, for example: textmill pin essays/",
         )
-    for file in local.find(text):
+    for file in local.find(text, kind):
         for own in OWN_FOLDERS:
             if file.path.resolve().is_relative_to(root / own):
                 raise UserError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from textmill.reports import differences, methods, wording
 from textmill.reports import view as views
-from textmill.reports.page import render
+from textmill.reports.page.render import render
 from textmill.reports.pictures.draw import draw
 from textmill.reports.pictures.learning import best_ngram, from_above
 from textmill.reports.pictures.paper import edge, tokenizer_roles

@@ -30,6 +30,7 @@ CSV_COLUMNS = (
     "parameters",
     "ngrams",
     "bytes_on_disk",
+    "contaminated",
 )
 
 _SIGNS = re.compile(r"[\\`*<>|~]|(?<!\w)_|_(?!\w)|(?<=\])\(|^[#+-](?=\s)")
@@ -54,6 +55,8 @@ def render_csv(view: View) -> str:
     for entry in view.board.models:
         values = {name: value for name, value in asdict(entry).items() if name in CSV_COLUMNS}
         interval = entry.behind
+        overlap = view.board.text.overlap
+        values["contaminated"] = str(overlap.is_contaminated).lower() if overlap else None
         values["behind"] = interval.difference if interval else None
         values["behind_low"] = interval.low if interval else None
         values["behind_high"] = interval.high if interval else None

@@ -16,6 +16,7 @@ REPORTS = Path("reports")
 LEADERBOARD = REPORTS / "leaderboard.json"
 WATERFALL_PLOT = REPORTS / "waterfall.csv"
 WATERFALL_PAGE = REPORTS / "waterfall.html"
+TOKENIZERS_PAGE = REPORTS / "tokenizers.html"
 PRIVATE = Path(".textmill")
 FACTS = PRIVATE / "facts"
 SCRATCH = PRIVATE / "scratch"

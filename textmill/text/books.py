@@ -7,7 +7,7 @@ it grew. Books that do not balance are a bug and stop the stage.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from textmill.text.rules import Loss
 
@@ -15,11 +15,18 @@ _EXAMPLES = 3
 _UNITS = ("documents", "lines", "bytes")
 
 
-class Size(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Size:
     """Of a text: lines, and bytes as UTF-8."""
 
     lines: int
     bytes: int
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.lines + other.lines, self.bytes + other.bytes)
+
+    def __sub__(self, other: "Size") -> "Size":
+        return Size(self.lines - other.lines, self.bytes - other.bytes)
 
 
 @dataclass(slots=True)
@@ -32,22 +39,30 @@ class Books:
     losses: dict[str, Loss] = field(default_factory=dict)
     lines_dropped: int = 0
 
-    def passed(self, before: Size, after: Size, losses: Sequence[Loss], name: str) -> None:
-        """Enter a document that the rule let through, perhaps changed."""
-        _enter(self.came, before)
-        _enter(self.went, after)
+    def passed(
+        self,
+        before: Size,
+        after: Size,
+        losses: Sequence[Loss] = (),
+        name: str = "",
+        *,
+        documents: int = 1,
+    ) -> None:
+        """Enter documents that the rule let through, perhaps changed. Sizes are of all of them."""
+        _enter(self.came, before, documents)
+        _enter(self.went, after, documents)
         for loss in losses:
             self.lose(loss, name)
-            self.lines_dropped += loss.count if loss.unit == "lines" else 0
 
     def dropped(self, size: Size, reason: str, name: str, example: str = "") -> None:
         """Enter a document that was dropped whole."""
-        _enter(self.came, size)
+        _enter(self.came, size, 1)
         self.lose(Loss(reason, "documents", 1, (example,)), name)
         self.lines_dropped += size.lines
 
     def lose(self, loss: Loss, name: str) -> None:
         """Add to what was lost for a reason. name: the document, for the examples."""
+        self.lines_dropped += loss.count if loss.unit == "lines" else 0
         so_far = self.losses.get(loss.reason) or replace(loss, count=0, examples=())
         examples = so_far.examples
         if len(examples) < _EXAMPLES:
@@ -58,6 +73,11 @@ class Books:
         self.losses[loss.reason] = replace(
             so_far, count=so_far.count + loss.count, examples=examples
         )
+
+    def knows(self, loss: Loss) -> bool:
+        """Whether the reason stands in the account already, with all examples that it will have."""
+        found = self.losses.get(loss.reason)
+        return found is not None and not (loss.examples and len(found.examples) < _EXAMPLES)
 
     def record(self) -> dict[str, Any]:
         """The account as plain data. Raises AssertionError when it does not balance."""
@@ -85,6 +105,17 @@ def size_of(text: str) -> Size:
     return Size(count_lines(text), len(text) if text.isascii() else len(text.encode()))
 
 
+def size_of_all(texts: Sequence[str]) -> Size:
+    """Lines and bytes of several texts together."""
+    whole = "".join(texts)
+    size = size_of(whole)
+    open_ends = sum(1 for text in texts if text and text[-1] != "\n")
+    if open_ends and "\r" in whole:
+        return Size(sum(map(count_lines, texts)), size.bytes)
+    # Of open ends only the last one is an end where all are put together.
+    return Size(whole.count("\n") + open_ends, size.bytes) if open_ends else size
+
+
 def count_lines(text: str) -> int:
     """Lines ended by LF, CR LF or CR, and a last one without an end."""
     ends = text.count("\n")
@@ -93,7 +124,7 @@ def count_lines(text: str) -> int:
     return ends + (bool(text) and text[-1] not in "\r\n")
 
 
-def _enter(side: dict[str, int], size: Size) -> None:
-    side["documents"] += 1
+def _enter(side: dict[str, int], size: Size, documents: int) -> None:
+    side["documents"] += documents
     side["lines"] += size.lines
     side["bytes"] += size.bytes

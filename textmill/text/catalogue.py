@@ -23,7 +23,6 @@ from pydantic import Field
 from textmill.text import packing
 from textmill.text.decoding import Errors, canonical
 from textmill.text.documents import DocumentKind
-from textmill.text.profiles import steps_of
 from textmill.text.rules import NormalForm
 
 SPLITS = ("train", "valid", "test")
@@ -121,7 +120,8 @@ class Corpus:
 
     encoding, decoding_errors: how bytes become text (`decoding`). documents: where one ends; `row`
     reads text_column (named by id_column, or by its number) of JSON Lines, Parquet, CSV or TSV, the
-    last two with quotes unless quoting is off. cleaning: a profile or a list of rules (`profiles`).
+    last two with quotes unless quoting is off. cleaning: a profile or a list of rules, which
+    `profiles` reads.
     max_overlap: the share of test that may stand in train.
     """
 
@@ -151,7 +151,6 @@ class Corpus:
     bytes: int = 0
 
     def __post_init__(self) -> None:
-        steps_of(self.cleaning, self.normal_form)
         canonical(self.encoding)
         if not 0 <= self.max_overlap <= 1:
             raise ValueError(

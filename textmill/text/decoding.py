@@ -8,12 +8,18 @@ know ends the stage with its place, or, where the corpus asks for it, becomes U+
 
 import codecs
 import encodings.aliases
+import io
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, Literal
 
 from textmill.base.errors import UserError, nearest
 
 Errors = Literal["strict", "replace"]
+File = bytes | Path
+"""A file's bytes, or where they lie."""
 
 # The mark of UTF-32 in little-endian order begins with that of UTF-16, so it is looked for first.
 _MARKS = (
@@ -28,13 +34,18 @@ _NEEDS_A_MARK = ("utf-16", "utf-32")
 _NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 _AROUND = 12
 _EXAMPLES = 3
+_BLOCK = 1 << 22
+"""Bytes of a file that are decoded at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text; how many wrong places became U+FFFD, and the first of them."""
+    """Text of a file; from how many bytes, how many wrong places among them became U+FFFD, and the
+    first of those.
+    """
 
     text: str
+    bytes: int
     replaced: int = 0
     examples: tuple[str, ...] = ()
 
@@ -63,14 +74,68 @@ def decode(
     found, skipped = _encoding_of(name, data, canonical(encoding), key)
     body = data[skipped:]
     try:
-        return Decoded(body.decode(found).removeprefix("\ufeff"))
+        return Decoded(body.decode(found).removeprefix("\ufeff"), len(data))
     except UnicodeDecodeError as error:
         if errors == "strict":
             raise _wrong_byte(name, data, skipped + error.start, error, key) from None
     text = body.decode(found, "replace")
     # What the file itself has of U+FFFD is still there where wrong bytes are left out.
     replaced = text.count("\ufffd") - body.decode(found, "ignore").count("\ufffd")
-    return Decoded(text.removeprefix("\ufeff"), replaced, _first_wrong(name, body, found, skipped))
+    wrong = _first_wrong(name, body, found, skipped)
+    return Decoded(text.removeprefix("\ufeff"), len(data), replaced, wrong)
+
+
+def decode_blocks(
+    name: str, file: File, encoding: str = "utf-8", errors: Errors = "strict", *, key: str = ""
+) -> Iterator[Decoded]:
+    """The text of a file in blocks; together they are what `decode` gives for the whole of it."""
+    with _opened(file) as stream:
+        head = stream.read(max(len(mark) for mark, _ in _MARKS))
+        found, skipped = _encoding_of(name, head, canonical(encoding), key)
+        blocks = chain([head[skipped:]], iter(lambda: stream.read(_BLOCK), b""), [None])
+        try:
+            yield from _decoded(name, blocks, found, errors, skipped)
+        except UnicodeDecodeError:
+            decode(name, read_file(file), encoding, errors, key=key)  # says where in the file
+            raise
+
+
+def _decoded(
+    name: str, blocks: Iterable[bytes | None], encoding: str, errors: Errors, at: int
+) -> Iterator[Decoded]:
+    """blocks: of bytes, then None; at: where in the file the first one stands."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    without = codecs.getincrementaldecoder(encoding)("ignore")
+    is_first = True
+    for block in blocks:
+        data, pending = block or b"", decoder.getstate()[0]
+        text = decoder.decode(data, final=block is None)
+        replaced, wrong = 0, tuple[str, ...]()
+        if errors == "replace":
+            # What the file itself has of U+FFFD is still there where wrong bytes are left out.
+            ignored = without.decode(data, final=block is None)
+            replaced = text.count("\ufffd") - ignored.count("\ufffd")
+        if replaced:
+            seen = pending + data
+            seen = seen[: len(seen) - len(decoder.getstate()[0])]
+            wrong = _first_wrong(name, seen, encoding, at - len(pending))
+        yield Decoded(text.removeprefix("\ufeff") if is_first else text, len(data), replaced, wrong)
+        is_first = is_first and not text
+        at += len(data)
+
+
+def read_file(file: File) -> bytes:
+    """All of a file's bytes."""
+    return file.read_bytes() if isinstance(file, Path) else file
+
+
+def size_of_file(file: File) -> int:
+    """A file's bytes in number."""
+    return file.stat().st_size if isinstance(file, Path) else len(file)
+
+
+def _opened(file: File) -> BinaryIO:
+    return file.open("rb") if isinstance(file, Path) else io.BytesIO(file)
 
 
 def _encoding_of(name: str, data: bytes, declared: str, key: str) -> tuple[str, int]:

@@ -2,7 +2,8 @@
 
 What arrives goes into a scratch folder beside its place and gets its name only when its bytes fit
 the pin, so a download that broke off, or a mirror that serves something else, is never taken for
-whole. What broke off is kept there, by pin and mirror, for the next run to go on with. A copy at
+whole. What broke off is kept there, by pin and mirror, for the next run to go on with. Of several
+processes one downloads a file and the others wait for it (`turn`). A copy at
 `downloads/FILENAME` that fits the pin is taken without asking anybody: the way out for a machine
 without network. When nothing fits, one message says all that was tried.
 """
@@ -20,6 +21,7 @@ from textmill.text.catalogue import Corpus
 from textmill.text.mirrors import Patience, bring
 from textmill.text.names import ArchiveError
 from textmill.text.partial import Asked, SourceError
+from textmill.text.turn import turn
 
 _PARTIAL = ".partial"
 _log = logging.getLogger(__name__)
@@ -32,22 +34,40 @@ def fetch(name: str, corpus: Corpus, downloads: Path, patience: Patience | None 
     """
     kept = downloads / corpus.filename
     _check_room(name, downloads, kept)
+    if not _is_wrong(name, corpus, kept):
+        return kept
+    try:
+        with turn(downloads / _PARTIAL / f"{_short(corpus.filename)}.lock", name):
+            _bring(name, corpus, downloads, kept, patience or Patience())
+    finally:
+        _remove_empty(downloads / _PARTIAL)
+    return kept
+
+
+def _is_wrong(name: str, corpus: Corpus, kept: Path) -> str:
+    """What is wrong with the file that is kept, in words; an empty string when it can be taken."""
     problem = misfit(corpus, kept) if kept.exists() else "not there"
     if not problem:
         _log.info("%s: taking %s", name, kept)
-        return kept
+    return problem
+
+
+def _bring(name: str, corpus: Corpus, downloads: Path, kept: Path, patience: Patience) -> None:
+    # Whoever had the turn before may have brought it.
+    problem = _is_wrong(name, corpus, kept)
+    if not problem:
+        return
     tried = [f"{kept}: {problem}"]
     scratch = downloads / _PARTIAL / _short(f"{name}\0{corpus.filename}\0{_pin_in_words(corpus)}")
     for source in corpus.sources:
-        problem = _try(source, corpus, scratch / _short(source), kept, patience or Patience())
+        problem = _try(source, corpus, scratch / _short(source), kept, patience)
         if not problem:
             _log.info("%s: brought from %s", name, source)
             shutil.rmtree(scratch, ignore_errors=True)
-            _remove_empty(scratch.parent)
-            return kept
+            return
         _log.warning("%s: %s: %s", name, source, problem)
         tried.append(f"{source}: {problem}")
-    _remove_empty(scratch, scratch.parent)
+    _remove_empty(scratch)
     raise UserError(
         "no source gave the text. Tried, in this order:\n" + "".join(f"  {t}\n" for t in tried),
         where=f"corpus {name}",

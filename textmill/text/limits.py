@@ -6,6 +6,7 @@ is for. Limits count characters (code points) and words (between spaces); a maxi
 """
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Literal
@@ -26,6 +27,8 @@ _CLASSES = {
     "symbols": r"\p{S}",
 }
 Unit = Literal["document", "line"]
+Reasons = list[tuple[str, Any]]
+"""Reasons to drop, each with where in a column it holds."""
 Class = Literal["letters", "capitals", "digits", "punctuation", "symbols"]
 
 
@@ -49,17 +52,23 @@ class Length:
 
     def __call__(self, text: str) -> Cleaned:
         """Drop by the limits, each a reason of its own, the first that applies."""
-        judged = _judged(text, self.unit)
+        return self.each([text])[0]
+
+    def each(self, texts: Sequence[str]) -> list[Cleaned]:
+        """The same of several documents."""
+        return _answers(texts, self.unit, self._reasons)
+
+    def _reasons(self, judged: Any) -> Reasons:
         measured = {
             "characters": _numbers(pc.utf8_length(judged)),
             "words": _numbers(pc.count_substring_regex(judged, r"[^\s]+")),
         }
-        reasons: list[tuple[str, Any]] = []
+        reasons: Reasons = []
         for name, found in measured.items():
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             reasons.append((f"fewer than {low:,} {name}", found < low))
             reasons.append((f"more than {high:,} {name}", (found > high) & (high > 0)))
-        return _answer(text, self.unit, judged, reasons)
+        return reasons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +104,20 @@ class CharacterShare:
 
     def __call__(self, text: str) -> Cleaned:
         """Drop by the share."""
-        judged = _judged(text, self.unit)
+        return self.each([text])[0]
+
+    def each(self, texts: Sequence[str]) -> list[Cleaned]:
+        """The same of several documents."""
+        return _answers(texts, self.unit, self._reasons)
+
+    def _reasons(self, judged: Any) -> Reasons:
         whole = _numbers(pc.utf8_length(judged)) - _numbers(pc.count_substring_regex(judged, r"\s"))
         part = _numbers(pc.count_substring_regex(judged, _CLASSES[self.of]))
         share = part / np.maximum(whole, 1)
-        reasons = [
+        return [
             (f"less than {self.min:g} {self.of}", share < self.min),
             (f"more than {self.max:g} {self.of}", share > self.max),
         ]
-        return _answer(text, self.unit, judged, reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +148,7 @@ class RepeatedLines:
         return Cleaned(text)
 
 
-def drop_lines(text: str, gone: Any, reasons: list[tuple[str, Any]]) -> Cleaned:
+def drop_lines(text: str, gone: Any, reasons: Reasons) -> Cleaned:
     """Drop the lines where `gone` is true; reasons: (reason, where it holds), disjoint.
 
     The arrays have a value a line (what LF ends); text ends with LF.
@@ -158,22 +172,30 @@ def lines_of(text: str) -> Any:
     return pa.array(text.removesuffix("\n").split("\n") if text else [], pa.large_string())
 
 
-def _judged(text: str, unit: Unit) -> Any:
-    return lines_of(text) if unit == "line" else pa.array([text], pa.large_string())
-
-
 def _numbers(column: Any) -> Any:
     return column.to_numpy(zero_copy_only=False)
 
 
-def _answer(text: str, unit: Unit, judged: Any, reasons: list[tuple[str, Any]]) -> Cleaned:
-    if unit == "document":
-        found = next((reason for reason, holds in reasons if holds[0]), "")
-        return Cleaned(text, drop=found, example=text[:_SHOWN].replace("\n", " ") if found else "")
+def _answers(texts: Sequence[str], unit: Unit, judge: Callable[[Any], Reasons]) -> list[Cleaned]:
+    """What a limit makes of each document. judge: the reasons, over a column of texts."""
+    if unit == "line":
+        return [_without_lines(text, judge) for text in texts]
+    reasons = judge(pa.array(texts, pa.large_string()))
+    answers = [Cleaned(text) for text in texts]
+    # From the last reason to the first, which then stands.
+    for reason, holds in reversed(reasons):
+        for at in np.flatnonzero(holds).tolist():
+            example = texts[at][:_SHOWN].replace("\n", " ")
+            answers[at] = Cleaned(texts[at], drop=reason, example=example)
+    return answers
+
+
+def _without_lines(text: str, judge: Callable[[Any], Reasons]) -> Cleaned:
+    judged = lines_of(text)
     gone = np.zeros(len(judged), dtype=bool)
     blank = _numbers(pc.binary_length(judged)) == 0
     disjoint = []
-    for reason, holds in reasons:
+    for reason, holds in judge(judged):
         disjoint.append((reason, holds & ~gone & ~blank))
         gone |= disjoint[-1][1]
     return drop_lines(text, gone, disjoint)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
+from textmill.text import kinds
 from textmill.text.catalogue import Corpus
-
-_SUFFIX = ".txt"
+from textmill.text.documents import DocumentKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,11 @@ class LocalFile:
     path: Path
 
 
-def find(text: str) -> list[LocalFile]:
+def find(text: str, kind: DocumentKind = "file") -> list[LocalFile]:
     """The files that `text` means, sorted by name: a file, a folder, or a pattern.
 
-    A folder means its `*.txt` files, those in sub-folders included; a pattern (`*`, `?`, `[]`,
+    A folder means its `*.txt` files (where documents are rows: the files that rows are read from,
+    also compressed), those in sub-folders included; a pattern (`*`, `?`, `[]`,
     `**`) means the files that fit it. Hidden files are left out, links to folders not followed.
     No file at all, or one that cannot be read, is a UserError.
     """
@@ -39,19 +40,24 @@ def find(text: str) -> list[LocalFile]:
     if path.is_file():
         found = [LocalFile(path.name, path)]
     elif path.is_dir():
-        found = _in_folder(path)
+        found = [file for file in _in_folder(path) if kinds.is_wanted(file.name, kind)]
     elif glob.has_magic(text):
         found = _fitting(path)
     else:
         raise _missing(text, path)
     if not found:
-        wanted = f"no {_SUFFIX} file in the folder" if path.is_dir() else "no file fits the pattern"
-        raise UserError(
-            f"{wanted} {text}", next_step=f"name a file, a folder with {_SUFFIX} files or a pattern"
-        )
+        raise _nothing(text, path, kind)
     for file in found:
+        _check_file(file.path)
         _check_name(file.name)
     return sorted(found, key=lambda file: file.name)
+
+
+def left_out(text: str, kind: DocumentKind) -> list[str]:
+    """Names of a folder's files that are none of the text; of a file or pattern there are none."""
+    path = expanded(text)
+    found = _in_folder(path) if path.is_dir() else []
+    return [file.name for file in found if not kinds.is_wanted(file.name, kind)]
 
 
 def expanded(text: str) -> Path:
@@ -66,23 +72,25 @@ def expanded(text: str) -> Path:
         ) from None
 
 
-def digest(text: str) -> tuple[list[LocalFile], str]:
+def digest(text: str, kind: DocumentKind = "file") -> tuple[list[LocalFile], str]:
     """The files of a path, folder or pattern, and the sha256 over their names and bytes."""
-    files = find(text)
+    files = find(text, kind)
     total = hashlib.sha256()
     for file in files:
         total.update(f"{file.name}\0{sha256_of(file.path)}\n".encode())
     return files, total.hexdigest()
 
 
-def pin_text(text: str, relative_to: Path | None = None) -> dict[str, str | int]:
+def pin_text(
+    text: str, relative_to: Path | None = None, kind: DocumentKind = "file"
+) -> dict[str, str | int]:
     """What to write into the entry of one's own text: path, digest, files, bytes.
 
     The path becomes absolute, so that it holds in any working copy; a text inside `relative_to`
     (the repository) is written relative to it, so that it holds on any machine. A text of no
     bytes is a UserError.
     """
-    files, found = digest(text)
+    files, found = digest(text, kind)
     size = _size(files)
     if not size:
         holds = f"{len(files):,} files of 0 bytes" if len(files) > 1 else "0 bytes"
@@ -118,7 +126,7 @@ def gather(name: str, corpus: Corpus) -> list[LocalFile]:
             "no text is pinned yet", where=f"corpus {name}", next_step="textmill pin PATH"
         )
     try:
-        files, found = digest(corpus.path)
+        files, found = digest(corpus.path, corpus.documents)
     except UserError as error:
         ways = f"{error.next_step}; or pin another text: textmill pin PATH"
         raise UserError(error.what, where=f"corpus {name}", next_step=ways) from None
@@ -140,6 +148,21 @@ def pin_command(text: str) -> str:
 
 def _size(files: list[LocalFile]) -> int:
     return sum(file.path.stat().st_size for file in files)
+
+
+def _nothing(text: str, path: Path, kind: DocumentKind) -> UserError:
+    if not path.is_dir():
+        endings = " or ".join(kinds.wanted(kind))
+        next_step = f"name a file, a folder with {endings} files or a pattern"
+        return UserError(f"no file fits the pattern {text}", next_step=next_step)
+    *others, last = kinds.wanted(kind)
+    endings = f"{', '.join(others)} or {last}" if others else last
+    there = kinds.tally(left_out(text, kind))
+    return UserError(
+        f"no {endings} file in the folder {text}" + (f" (there are {there})" if there else ""),
+        next_step=f"name a file, a folder with {endings} files or a pattern"
+        + ("" if kind == "row" else "; for rows set corpora.local.documents: row"),
+    )
 
 
 def _missing(text: str, path: Path) -> UserError:
@@ -186,8 +209,7 @@ def _in_folder(folder: Path) -> list[LocalFile]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             path = Path(parent, name)
-            if path.suffix.lower() == _SUFFIX and not name.startswith("."):
-                _check_file(path)
+            if not name.startswith("."):
                 found.append(LocalFile(path.relative_to(folder).as_posix(), path))
     return found
 

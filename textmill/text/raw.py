@@ -30,7 +30,7 @@ def store(
     kept: Path | None = None
     if corpus.is_local:
         for file in local.gather(name, corpus):
-            _copy(file.path, files / file.name)
+            _take_own(name, corpus, file, files)
     else:
         kept = fetch(name, corpus, downloads, patience)
         try:
@@ -44,16 +44,14 @@ def store(
     write_json(folder / _SOURCE, _source(name, corpus, kept, files))
 
 
-def read(folder: Path) -> dict[str, bytes]:
-    """The files' bytes by name, sorted by name. A missing one is a UserError."""
+def files_of(folder: Path) -> dict[str, Path]:
+    """Where the files lie, by name. A missing one is a UserError."""
     source = read_record(folder / _SOURCE, "files")
-    names = sorted(entry["name"] for entry in source["files"])
-    try:
-        return {name: (folder / _FILES / name).read_bytes() for name in names}
-    except OSError as error:
-        raise UserError(
-            f"cannot read {error.filename} ({error.strerror})", next_step="dvc repro"
-        ) from None
+    files = {entry["name"]: folder / _FILES / entry["name"] for entry in source["files"]}
+    for path in files.values():
+        if not path.is_file():
+            raise UserError(f"there is no {path}", next_step="dvc repro")
+    return files
 
 
 def is_download(source: Mapping[str, Any]) -> bool:
@@ -63,6 +61,29 @@ def is_download(source: Mapping[str, Any]) -> bool:
     if len(source["files"]) > 1 or name != download["name"] or packing.by_name(name):
         return False
     return not packing.says_nothing(name) or source["files"][0]["sha256"] == download.get("sha256")
+
+
+def _take_own(name: str, corpus: Corpus, file: local.LocalFile, files: Path) -> None:
+    """A file of one's own; one of rows is unpacked where its name says that it is compressed."""
+    packed = packing.by_name(file.name) if corpus.documents == "row" else None
+    if packed is None or packed.container:
+        _copy(file.path, files / file.name)
+        return
+    target = files / packed.stem
+    if target.exists():
+        raise UserError(
+            f"{file.name} and another file both hold {packed.stem}",
+            where=f"corpus {name}",
+            next_step=f"remove one of them, then: {local.pin_command(str(corpus.path))}",
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with target.open("xb") as unpacked:
+            for member in archive.members(file.path, packed, corpus.unpack_limit):
+                unpacked.writelines(member.chunks)
+    except ArchiveError as error:
+        where = f"corpus {name}"
+        raise UserError(f"{file.path}: {error}", where=where, next_step="unpack it") from None
 
 
 def _copy(path: Path, target: Path) -> None:

@@ -9,8 +9,9 @@ the delimiter, and a quote written twice.
 
 import io
 import json
-from collections.abc import Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +22,15 @@ import pyarrow.parquet
 
 from textmill.base.errors import UserError, nearest
 
+Rows = list[list[str | None]]
+"""Columns of some rows."""
+
 _LARGEST_BLOCK = 2**31 - 1
+_LARGEST_ROW = 1 << 26
+"""Bytes of CSV that are parsed at a time: a row may have as many."""
+_BLOCK = 1 << 20
+_ROWS = 1 << 13
+"""Rows of Parquet that are read at a time."""
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson")
 _PARQUET = ".parquet"
@@ -45,39 +54,73 @@ def is_binary(name: str) -> bool:
     return suffix_of(name) == _PARQUET
 
 
-def read_columns(
-    name: str, data: bytes, columns: Sequence[str], *, quoting: bool = True
-) -> list[list[str | None]]:
-    """Columns of a file's rows (UTF-8 without a mark, or Parquet); None only where JSON or Parquet
-    has no value. Raises UserError for a column that is not there or holds something else.
+def read_rows(
+    name: str, blocks: Iterable[bytes], columns: Sequence[str], *, quoting: bool = True
+) -> Iterator[Rows]:
+    """Columns of a file's rows, some rows at a time. blocks: the file as UTF-8 without a mark.
+
+    A value is None only where JSON has none. Raises UserError for a column that is not there or
+    holds something else.
     """
     suffix, wanted = suffix_of(name), list(dict.fromkeys(columns))
-    if not data or (suffix in _JSON and not data.strip()):
-        return [[] for _ in columns]
+    head, blocks = _first_line(blocks, b" \t\r\n" if suffix in _JSON else b"\r\n")
+    if not head:
+        return
+    if suffix in _JSON:
+        tables = _json_lines(blocks, wanted)
+    else:
+        tables = _delimited(blocks, wanted, _DELIMITERS[suffix], quoting=quoting)
+    yield from _read(name, tables, columns, lambda: _names(suffix, head))
+
+
+def read_parquet(name: str, file: bytes | Path, columns: Sequence[str]) -> Iterator[Rows]:
+    """The same of a Parquet file; a value may be missing there too."""
+    if not (file.stat().st_size if isinstance(file, Path) else file):
+        return
+    source = file if isinstance(file, Path) else pa.BufferReader(file)
+    wanted = list(dict.fromkeys(columns))
+    there: list[str] = []
+    yield from _read(name, _parquet(name, source, wanted, there), columns, lambda: there)
+
+
+def _read(
+    name: str, tables: Iterator[pa.Table], columns: Sequence[str], there: Callable[[], list[str]]
+) -> Iterator[Rows]:
+    """Columns of tables as lists, and one message for whatever is wrong with the file."""
+    rows, suffix, wanted = 0, suffix_of(name), " and ".join(dict.fromkeys(columns))
     try:
-        if suffix in _DELIMITERS:
-            table = _delimited(data, wanted, _DELIMITERS[suffix], quoting=quoting)
-        elif suffix in _JSON:
-            table = _json_lines(data, wanted)
-        else:
-            table = _parquet(name, data, wanted)
-        found = [_text(name, column, table[column]) for column in wanted]
+        for table in tables:
+            yield [_text(name, column, table[column]) for column in columns]
+            rows += len(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         first = str(error).partition("\n")[0]
+        after = f", read up to row {rows:,}" if rows else ""
         raise UserError(
-            f"it is not a whole {suffix} file with text under {' and '.join(wanted)} ({first})",
+            f"it is not a whole {suffix} file with text under {wanted} ({first}{after})",
             where=name,
             next_step="look at the file, or name another column under text_column",
         ) from None
     except KeyError:
-        raise _missing(name, data, wanted) from None
-    return [found[wanted.index(column)] for column in columns]
+        raise _missing(name, there(), columns) from None
 
 
-def _delimited(data: bytes, columns: list[str], delimiter: str, *, quoting: bool) -> pa.Table:
-    return pa.csv.read_csv(
-        io.BytesIO(data),
-        pa.csv.ReadOptions(use_threads=False, block_size=min(len(data) + 1, _LARGEST_BLOCK)),
+def _first_line(blocks: Iterable[bytes], blank: bytes) -> tuple[bytes, Iterator[bytes]]:
+    """The first line with more than `blank` bytes, and all blocks. Nothing of a file without."""
+    blocks, found = iter(blocks), b""
+    for block in blocks:
+        found = (found + block).lstrip(blank)
+        if b"\n" in found:
+            break
+    line = found.partition(b"\n")[0] + b"\n" if found else b""
+    return line, chain([found], blocks)
+
+
+def _delimited(
+    blocks: Iterator[bytes], columns: list[str], delimiter: str, *, quoting: bool
+) -> Iterator[pa.Table]:
+    reader = pa.csv.open_csv(
+        io.BufferedReader(_Stream(blocks), _BLOCK),
+        pa.csv.ReadOptions(use_threads=False, block_size=_LARGEST_ROW),
         pa.csv.ParseOptions(
             delimiter=delimiter,
             quote_char='"' if quoting else False,
@@ -91,24 +134,45 @@ def _delimited(data: bytes, columns: list[str], delimiter: str, *, quoting: bool
             quoted_strings_can_be_null=False,
         ),
     )
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
 
 
-def _json_lines(data: bytes, columns: list[str]) -> pa.Table:
-    table = pa.json.read_json(
-        io.BytesIO(data),
-        pa.json.ReadOptions(use_threads=False, block_size=min(len(data) + 1, _LARGEST_BLOCK)),
-        pa.json.ParseOptions(
-            explicit_schema=pa.schema([(column, pa.string()) for column in columns]),
-            unexpected_field_behavior="ignore",
-        ),
-    )
-    if any(table[column].null_count == len(table) for column in columns):
+def _json_lines(blocks: Iterator[bytes], columns: list[str]) -> Iterator[pa.Table]:
+    """A line is a row, so blocks are cut at line ends. A column without any text is a KeyError."""
+    found = dict.fromkeys(columns, False)
+    for data in _whole_lines(blocks):
+        table = pa.json.read_json(
+            io.BytesIO(data),
+            pa.json.ReadOptions(use_threads=False, block_size=min(len(data) + 1, _LARGEST_BLOCK)),
+            pa.json.ParseOptions(
+                explicit_schema=pa.schema([(column, pa.string()) for column in columns]),
+                unexpected_field_behavior="ignore",
+            ),
+        )
+        for column in columns:
+            found[column] |= table[column].null_count < len(table)
+        yield table
+    if not all(found.values()):
         raise KeyError
-    return table
 
 
-def _parquet(name: str, data: bytes, columns: list[str]) -> pa.Table:
-    file = pa.parquet.ParquetFile(pa.BufferReader(data))
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The bytes in blocks that end where lines do; those without a row are left out."""
+    held: list[bytes] = []
+    for block in blocks:
+        whole, line_end, rest = block.rpartition(b"\n")
+        if line_end and (data := b"".join([*held, whole, line_end])).strip():
+            yield data
+        held = [rest] if line_end else [*held, rest]
+    if (data := b"".join(held)).strip():
+        yield data
+
+
+def _parquet(name: str, source: Any, columns: list[str], there: list[str]) -> Iterator[pa.Table]:
+    """there: filled with the names of the columns that the file has."""
+    file = pa.parquet.ParquetFile(source)
+    there += file.schema_arrow.names
     for column in columns:
         kind = file.schema_arrow.field(column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -118,7 +182,31 @@ def _parquet(name: str, data: bytes, columns: list[str]) -> pa.Table:
                 where=name,
                 next_step="name a column of strings under text_column",
             )
-    return file.read(columns=columns, use_threads=False)
+    for batch in file.iter_batches(_ROWS, columns=columns, use_threads=False):
+        yield pa.Table.from_batches([batch])
+
+
+class _Stream(io.RawIOBase):
+    """Blocks of bytes as a file to read."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._left = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as one block goes; 0 at the end."""
+        while not self._left:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = block
+        n = min(len(buffer), len(self._left))
+        buffer[:n], self._left = self._left[:n], self._left[n:]
+        return n
 
 
 def _text(name: str, column: str, values: pa.ChunkedArray) -> list[str | None]:
@@ -129,8 +217,7 @@ def _text(name: str, column: str, values: pa.ChunkedArray) -> list[str | None]:
     return found
 
 
-def _missing(name: str, data: bytes, wanted: list[str]) -> UserError:
-    there = _names(name, data)
+def _missing(name: str, there: list[str], wanted: Sequence[str]) -> UserError:
     column = next((one for one in wanted if one not in there), wanted[0])
     return UserError(
         f'no row has text in a column "{column}"{nearest(column, there)}',
@@ -139,16 +226,10 @@ def _missing(name: str, data: bytes, wanted: list[str]) -> UserError:
     )
 
 
-def _names(name: str, data: bytes) -> list[str]:
-    """The columns that a file has; of JSON Lines those of the first row."""
-    suffix = suffix_of(name)
+def _names(suffix: str, head: bytes) -> list[str]:
+    """The columns that a file has, by its first line; of JSON Lines those of the first row."""
     if suffix in _DELIMITERS:
-        table = pa.csv.read_csv(
-            io.BytesIO(data.partition(b"\n")[0] + b"\n"),
-            parse_options=pa.csv.ParseOptions(delimiter=_DELIMITERS[suffix]),
-        )
-        return list(table.column_names)
-    if suffix == _PARQUET:
-        return list(pa.parquet.read_schema(pa.BufferReader(data)).names)
-    first: Any = json.loads(data.lstrip().partition(b"\n")[0])
+        options = pa.csv.ParseOptions(delimiter=_DELIMITERS[suffix])
+        return list(pa.csv.read_csv(io.BytesIO(head), parse_options=options).column_names)
+    first: Any = json.loads(head)
     return list(first) if isinstance(first, dict) else []

@@ -6,44 +6,51 @@ advises was tried on the documents at hand first, so it never names a setting th
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import count
+from typing import Literal
 
 from textmill.base.errors import UserError
 from textmill.text.catalogue import SPLITS, ShareSplits
 from textmill.text.documents import Document
 
-Assigned = dict[str, list[Document]]
-
 FEWEST_DOCUMENTS = 50
 """With fewer, a hash of their names would too often leave a split empty."""
 
+_WINDOW = 1 << 16
 _SHARES = (0.1, 0.15, 0.2, 0.25, 0.3)
 """What is tried for valid and test where the set shares leave a split empty."""
 
 
-def divide(documents: Sequence[Document], splits: ShareSplits) -> Assigned:
-    """Documents by split, perhaps none in one of them."""
-    if by_lines(documents, splits):
-        return _cut(documents, splits)
-    assigned: Assigned = {split: [] for split in SPLITS}
-    for document in documents:
-        assigned[_split_of(document.id, splits)].append(document)
-    return assigned
+def pieces(document: Document, splits: ShareSplits) -> Iterable[tuple[str, Document]]:
+    """The splits that a document goes to, each with its piece. The unit is not `auto` here."""
+    if splits.unit == "lines":
+        return _cut(document, splits)
+    return ((_split_of(document.id, splits), document),)
 
 
-def empty_split(assigned: Assigned) -> str | None:
-    """The first split that holds no word (blank lines are none), or None."""
-    for split in SPLITS:
-        if not any(document.text.strip() for document in assigned[split]):
-            return split
-    return None
+def empty_split(documents: Sequence[Document], splits: ShareSplits) -> str | None:
+    """The first split that would hold no word (blank lines are none), or None."""
+    splits = decided(splits, len(documents))
+    found = {
+        split
+        for document in documents
+        for split, piece in pieces(document, splits)
+        if piece.text and not piece.text.isspace()
+    }
+    return next((split for split in SPLITS if split not in found), None)
 
 
-def by_lines(documents: Sequence[Document], splits: ShareSplits) -> bool:
-    """Whether documents are cut by lines rather than sent whole."""
-    return splits.unit == "lines" or (splits.unit == "auto" and len(documents) < FEWEST_DOCUMENTS)
+def decided(splits: ShareSplits, documents: int) -> ShareSplits:
+    """With `lines` or `documents` in the place of `auto`."""
+    unit: Literal["lines", "documents"] = "lines" if by_lines(documents, splits) else "documents"
+    return replace(splits, unit=unit)
+
+
+def by_lines(documents: int, splits: ShareSplits) -> bool:
+    """Whether so many documents are cut by lines rather than sent whole."""
+    return splits.unit == "lines" or (splits.unit == "auto" and documents < FEWEST_DOCUMENTS)
 
 
 def line_counts(lines: int, splits: ShareSplits) -> tuple[int, int, int]:
@@ -65,18 +72,23 @@ def refusal(documents: Sequence[Document], splits: ShareSplits, split: str, key:
     return UserError(what, where=f"params.yaml: {key}", next_step=", or ".join(ways))
 
 
-def _cut(documents: Sequence[Document], splits: ShareSplits) -> Assigned:
-    """Every document in three contiguous pieces of whole lines: train, then valid, then test."""
-    assigned: Assigned = {split: [] for split in SPLITS}
-    for document in documents:
-        lines = [line + "\n" for line in document.text.removesuffix("\n").split("\n")]
-        n_train, n_valid, _ = line_counts(len(lines), splits)
-        bounds = [0, n_train, n_train + n_valid, len(lines)]
-        for split, (start, end) in zip(SPLITS, pairwise(bounds), strict=True):
-            if start < end:
-                piece = replace(document, text="".join(lines[start:end]))
-                assigned[split].append(piece)
-    return assigned
+def _cut(document: Document, splits: ShareSplits) -> Iterator[tuple[str, Document]]:
+    """A document in three contiguous pieces of whole lines: train, then valid, then test."""
+    text, start = document.text, 0
+    for split, lines in zip(SPLITS, line_counts(text.count("\n"), splits), strict=True):
+        if lines:
+            end = _after_lines(text, start, lines)
+            yield split, document._replace(text=text[start:end])
+            start = end
+
+
+def _after_lines(text: str, start: int, lines: int) -> int:
+    """The place after so many lines, at least one, without a list of millions of them."""
+    while (found := text.count("\n", start, start + _WINDOW)) < lines:
+        lines, start = lines - found, start + _WINDOW
+    for _ in range(lines):
+        start = text.index("\n", start) + 1
+    return start
 
 
 def _split_of(name: str, splits: ShareSplits) -> str:
@@ -93,7 +105,7 @@ def _place(name: str) -> float:
 
 def _shortage(documents: Sequence[Document], splits: ShareSplits, split: str) -> tuple[str, str]:
     """What is wrong, and what a larger text must have."""
-    if not by_lines(documents, splits):
+    if not by_lines(len(documents), splits):
         found = _counted(len(documents), "document")
         what = f"the split {split} is empty: the hash of its name sends none of {found} there"
         return what, "use more documents"
@@ -121,12 +133,12 @@ def _settings_that_help(
 ) -> Iterator[str]:
     """Changes of params.yaml, each of which was tried on these documents."""
     corpus = key.removesuffix(".splits")
-    bare = [replace(d, text=_without_blank_lines(d.text)) for d in documents]
+    bare = [d._replace(text=_without_blank_lines(d.text)) for d in documents]
     if bare != list(documents) and _suits(bare, splits):
         yield f"set {corpus}.cleaning: plain (it drops blank lines)"
     if _suits(documents, replace(splits, unit="lines")):
         yield f"set {key}.unit: lines (it cuts every document in three)"
-    elif by_lines(documents, splits) and _suits(documents, replace(splits, unit="documents")):
+    elif by_lines(len(documents), splits) and _suits(documents, replace(splits, unit="documents")):
         yield f"set {key}.unit: documents (it sends whole ones by a hash of their names)"
     for share in _SHARES:
         if _suits(documents, replace(splits, valid=share, test=share)):
@@ -135,7 +147,7 @@ def _settings_that_help(
 
 
 def _suits(documents: Sequence[Document], splits: ShareSplits) -> bool:
-    return empty_split(divide(documents, splits)) is None
+    return empty_split(documents, splits) is None
 
 
 def _without_blank_lines(text: str) -> str:

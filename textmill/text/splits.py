@@ -6,13 +6,12 @@ which no word is left counts as empty and is refused.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from textmill.base.errors import UserError
 from textmill.text import shares
 from textmill.text.catalogue import SPLITS, FileSplits, ShareSplits, YearSplits
 from textmill.text.documents import Document
-from textmill.text.shares import Assigned
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
@@ -43,26 +42,30 @@ def reasons_to_drop(
     return {}
 
 
-def assign(
-    documents: Sequence[Document], splits: FileSplits | YearSplits | ShareSplits, corpus: str
-) -> Assigned:
-    """Documents by split, each split in the order given. An empty split is a UserError."""
+def assigned(
+    document: Document, splits: FileSplits | YearSplits | ShareSplits, key: str
+) -> Iterable[tuple[str, Document]]:
+    """The splits that a document goes to, each with its piece; shares without the unit `auto`."""
+    if isinstance(splits, ShareSplits):
+        return shares.pieces(document, splits)
+    return ((_split_of(document, splits, key), document),)
+
+
+def empty_refusal(
+    split: str,
+    documents: Callable[[], Iterable[Document]],
+    splits: FileSplits | YearSplits | ShareSplits,
+    corpus: str,
+) -> UserError:
+    """Why `split` holds no word, and what helps. documents: the cleaned ones, to try it on."""
     key = splits_key(corpus)
     if isinstance(splits, ShareSplits):
-        assigned = shares.divide(documents, splits)
-        if split := shares.empty_split(assigned):
-            raise shares.refusal(documents, splits, split, key)
-        return assigned
-    assigned = {split: [] for split in SPLITS}
-    for document in documents:
-        assigned[_split_of(document, splits, key)].append(document)
-    if split := shares.empty_split(assigned):
-        raise UserError(
-            f"the split {split} is empty: no file of it has a word left after cleaning",
-            where=f"params.yaml: {key}",
-            next_step=_way_out(split, splits, key),
-        )
-    return assigned
+        return shares.refusal(list(documents()), splits, split, key)
+    return UserError(
+        f"the split {split} is empty: no file of it has a word left after cleaning",
+        where=f"params.yaml: {key}",
+        next_step=_way_out(split, splits, key),
+    )
 
 
 def splits_key(corpus: str) -> str:

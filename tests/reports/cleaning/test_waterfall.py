@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.text.cleaning import PROFILES
 from textmill.reports.cleaning.waterfall import waterfall_csv, waterfall_html
 from textmill.text.catalogue import Corpus, ShareSplits
 from textmill.text.cleaned import clean_corpus
@@ -18,7 +19,7 @@ TEXT = "\ufeffOne  line <b>bold</b> & more.\r\n\r\n" + "".join(
 
 
 @pytest.fixture(scope="module")
-def summary() -> dict[str, Any]:
+def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     corpus = Corpus(
         title="t",
         licence="l",
@@ -27,7 +28,8 @@ def summary() -> dict[str, Any]:
         path="x",
         digest="0" * 64,
     )
-    return clean_corpus({"a.txt": TEXT.encode(), "b.txt": b"\n"}, corpus, "x").summary()
+    files = {"a.txt": TEXT.encode(), "b.txt": b"\n"}
+    return clean_corpus(files, corpus, "x", PROFILES, tmp_path_factory.mktemp("clean"))
 
 
 class Page(HTMLParser):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textmill.reports import wording
-from textmill.reports.page import render
+from textmill.reports.page.render import render
 
 UNITS = ("documents", "lines", "bytes")
 COLUMNS = (

@@ -1,12 +1,16 @@
 """How every page is made: a template beside the code that fills it, and no script, font or picture
-from elsewhere. Whatever comes from a configuration or a text is escaped; a name that the template
-asks for and nobody gave is an error.
+from elsewhere. All wear one style. Whatever comes from a configuration or a text is escaped; a name
+that the template asks for and nobody gave is an error.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+_STYLE = Path(__file__).with_name("style.css")
 
 
 def render(
@@ -22,4 +26,5 @@ def render(
         keep_trailing_newline=True,
     )
     environment.filters |= filters
-    return environment.get_template(template).render(context)
+    style = Markup(_STYLE.read_text(encoding="utf-8"))  # noqa: S704  # our own
+    return environment.get_template(template).render(context | {"style": style})

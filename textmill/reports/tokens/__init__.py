@@ -1,0 +1,1 @@
+"""What every tokenizer makes of the text, on one page."""
