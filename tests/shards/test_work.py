@@ -58,7 +58,7 @@ def test_the_number_of_workers_never_changes_the_bytes(checkout, tmp_path, monke
     assert len(expected["train"]["shards"]) > 3
     with ThreadPoolExecutor(5) as threads:
         assert write(checkout, tmp_path / "threads", threads) == expected
-    monkeypatch.setattr(work, "BYTES_FOR_A_POOL", 0)
+    monkeypatch.setattr(work, "BYTES_FOR_PROCESSES", 0)
     assert write(checkout, tmp_path / "pool") == expected
     monkeypatch.setattr(work, "WORKERS", 1)
     assert write(checkout, tmp_path / "one") == expected
@@ -117,7 +117,7 @@ def die(_):
 
 
 def test_a_killed_worker_is_one_message(checkout, tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "BYTES_FOR_A_POOL", 0)
+    monkeypatch.setattr(work, "BYTES_FOR_PROCESSES", 0)
     with pytest.raises(UserError, match="worker process was killed"):
         write(checkout, tmp_path, load=die)
 

@@ -4,13 +4,14 @@ A cleaned split is a table of documents (doc_id, text, n_bytes); in a text every
 one LF. Here the lines come out as one column, with the document each belongs to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from textmill.shards.pieces import BYTES_A_PIECE, cut, plan_pieces
+from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
 from textmill.tokenizers.strings import flat_bytes, from_flat
 
 LINE_FEED = 0x0A
@@ -36,7 +37,28 @@ def lines_of(documents: pa.Table, first_row: int = 0) -> TextLines:
     return TextLines(text, np.repeat(rows, n_lines))
 
 
-def pieces_of(documents: pa.Table, bytes_a_piece: int = BYTES_A_PIECE) -> Iterator[TextLines]:
-    """The lines in pieces of about this many bytes (see `pieces`), to bound memory."""
-    for piece in plan_pieces(documents, bytes_a_piece):
-        yield lines_of(cut(documents, piece), piece.first)
+def pieces_of(
+    read: Callable[[], pa.Table], bytes_a_piece: int = BYTES_A_PIECE
+) -> Iterator[TextLines]:
+    """The lines in pieces of about this many bytes (see `pieces`), to bound memory.
+
+    read: maps the table of documents. Each piece maps it anew, since pages that were looked at
+    count as memory for as long as their file is mapped.
+    """
+    for piece in plan_pieces(read(), bytes_a_piece):
+        yield _lines_of_piece(read, piece)
+
+
+def text_of(
+    read: Callable[[], pa.Table], bytes_a_piece: int = BYTES_A_PIECE
+) -> list[Callable[[], pa.Array]]:
+    """The same pieces, each as what reads its column of lines: a text to learn from."""
+    return [partial(_text_of_piece, read, piece) for piece in plan_pieces(read(), bytes_a_piece)]
+
+
+def _lines_of_piece(read: Callable[[], pa.Table], piece: Piece) -> TextLines:
+    return lines_of(cut(read(), piece), piece.first)
+
+
+def _text_of_piece(read: Callable[[], pa.Table], piece: Piece) -> pa.Array:
+    return _lines_of_piece(read, piece).text
