@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
+from textmill.tokenizers import kernels
 from textmill.tokenizers.strings import flat_bytes, from_flat
-
-LINE_FEED = 0x0A
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +26,17 @@ class TextLines:
 
 def lines_of(documents: pa.Table, first_row: int = 0) -> TextLines:
     """All lines of a table of documents, whose first row has the number `first_row`."""
-    data, bounds = flat_bytes(documents["text"].combine_chunks())
-    line_ends = np.flatnonzero(data == LINE_FEED)
-    # Without the line ends themselves, line i ends i bytes earlier.
-    offsets = np.concatenate([np.zeros(1, np.int64), line_ends - np.arange(len(line_ends))])
-    text = from_flat(data[data != LINE_FEED], offsets)
-    n_lines = np.diff(np.searchsorted(line_ends, bounds))
+    texts = documents["text"]
+    data, bounds = flat_bytes(texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks())
+    n_lines = int(np.count_nonzero(data == kernels.LINE_FEED))
+    text, offsets = np.empty(len(data) + 1, np.uint8), np.empty(n_lines + 2, np.int64)
+    n_bytes = kernels.drop_line_ends(data, text, offsets)
+    offsets = offsets[: n_lines + 1]
+    # With the line ends themselves, line i ends i + 1 bytes later.
+    line_ends = offsets[1:] + np.arange(n_lines)
     rows = np.arange(first_row, first_row + len(documents), dtype=np.int32)
-    return TextLines(text, np.repeat(rows, n_lines))
+    doc = np.repeat(rows, np.diff(np.searchsorted(line_ends, bounds)))
+    return TextLines(from_flat(text[:n_bytes], offsets), doc)
 
 
 def pieces_of(

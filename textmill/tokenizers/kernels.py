@@ -13,21 +13,21 @@ from textmill.tokenizers.compiled import Kernel
 SPACE = 0x20
 LINE_FEED = 0x0A
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
-_BYTE = np.uint64(8)
-_WORD = np.uint64(64)
-_FOLD = np.uint64(32)
+_ONE, _HALF = np.uint64(1), np.uint64(32)
+_LENGTH = np.uint64(56)
+_SHORT = 7
 
 
 @Kernel
-def intern(  # noqa: C901, PLR0917  # a loop, and the arrays that it works on
+def intern(  # noqa: C901, PLR0912, PLR0917  # a loop, and the arrays that it works on
     data: np.ndarray,
+    eight: np.ndarray,
     starts: np.ndarray,
     ends: np.ndarray,
     weights: np.ndarray,
     first: int,
     rows: np.ndarray,
     slots: np.ndarray,
-    hashes: np.ndarray,
     offsets: np.ndarray,
     texts: np.ndarray,
     counts: np.ndarray,
@@ -36,35 +36,47 @@ def intern(  # noqa: C901, PLR0917  # a loop, and the arrays that it works on
 ) -> tuple[int, int]:
     """Find units from the `first` on in a hash table, and add those that it lacks if `adds`.
 
-    starts, ends: (W,) int64, places of the units in `data`. rows: (W,) int32, each unit's row, -1
-    where it is not in the table. weights: (W,) int64, what each adds to its row's count if `adds`;
-    empty for one each.
-    The table has open addressing with linear probing: slots: int32 rows, -1 for none, a power of
-    two in number and at most half full; row r has hashes[r], counts[r], and the bytes
-    texts[offsets[r]:offsets[r+1]].
+    eight: (B-7,) uint64, the eight bytes from every place in `data` on. starts, ends: (W,) int64,
+    where the units lie. rows: (W,) int32, each unit's row, -1 where it is not in the table.
+    weights: (W,) int64, what each adds to its row's count if `adds`; empty for one each.
+
+    The table has open addressing with linear probing. slots: (S, 2) uint64, a hash and one more
+    than twice the row, or two for a text of more than seven bytes; zero for none; S is a power of
+    two, and the table has less than half as many rows. Row r has counts[r] and the bytes
+    texts[offsets[r]:offsets[r+1]]. A short text and its length fill 64 bits, and its hash is one
+    of 64 bits too, which no other short text has; only long ones are compared byte by byte.
+
     Returns the first unit that found no room, or W, and the number of rows that there are now.
     """
-    mask = len(slots) - 1
+    mask = np.uint64(len(slots) - 1)
     for i in range(first, len(starts)):
         start, end = starts[i], ends[i]
         size = end - start
-        hashed = np.uint64(size) * _ODD
-        word = np.uint64(0)
-        shift = np.uint64(0)
-        for j in range(start, end):
-            word |= np.uint64(data[j]) << shift
-            shift += _BYTE
-            if shift == _WORD:
-                hashed = (hashed ^ word) * _ODD
-                hashed ^= hashed >> _FOLD
-                word = np.uint64(0)
-                shift = np.uint64(0)
-        hashed = (hashed ^ word) * _ODD
-        hashed ^= hashed >> _FOLD
-        slot = np.int64(hashed) & mask
-        row = slots[slot]
-        while row >= 0:
-            if hashes[row] == hashed:
+        is_long = size > _SHORT
+        if not is_long:
+            word = np.uint64(0)
+            if start < len(eight):
+                word = eight[start] & ((_ONE << np.uint64(8 * size)) - _ONE)
+            else:
+                for j in range(size):
+                    word |= np.uint64(data[start + j]) << np.uint64(8 * j)
+            hashed = (word | np.uint64(size) << _LENGTH) * _ODD
+            hashed ^= hashed >> _HALF
+        else:
+            hashed = np.uint64(size) * _ODD
+            for j in range(start, end - 7, 8):
+                hashed = (hashed ^ eight[j]) * _ODD
+                hashed ^= hashed >> _HALF
+            if size & 7:
+                hashed = (hashed ^ eight[end - 8]) * _ODD
+                hashed ^= hashed >> _HALF
+        slot = hashed & mask
+        row = np.int64(-1)
+        while slots[slot, 1]:
+            if slots[slot, 0] == hashed and (slots[slot, 1] & _ONE) != is_long:
+                row = np.int64((slots[slot, 1] - _ONE) >> _ONE)
+                if not is_long:
+                    break
                 place = offsets[row]
                 if offsets[row + 1] - place == size:
                     j = 0
@@ -72,16 +84,16 @@ def intern(  # noqa: C901, PLR0917  # a loop, and the arrays that it works on
                         j += 1
                     if j == size:
                         break
-            slot = (slot + 1) & mask
-            row = slots[slot]
+                row = np.int64(-1)
+            slot = (slot + _ONE) & mask
         if adds:
             if row < 0:
                 place = offsets[n]
-                if n == len(hashes) or place + size > len(texts):
+                if n == len(counts) or place + size > len(texts):
                     return i, n
-                row = np.int32(n)
-                slots[slot] = row
-                hashes[row] = hashed
+                row = np.int64(n)
+                slots[slot, 0] = hashed
+                slots[slot, 1] = np.uint64(2 * row + 1 + is_long)
                 for j in range(size):
                     texts[place + j] = data[start + j]
                 offsets[n + 1] = place + size
@@ -93,45 +105,46 @@ def intern(  # noqa: C901, PLR0917  # a loop, and the arrays that it works on
 
 
 @Kernel
-def fill_slots(slots: np.ndarray, hashes: np.ndarray) -> None:
-    """Enter rows into empty slots: see `intern`. hashes: uint64, of as many rows as there are."""
-    mask = len(slots) - 1
-    for row in range(len(hashes)):
-        slot = np.int64(hashes[row]) & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = row
+def move_slots(old: np.ndarray, new: np.ndarray) -> None:
+    """Enter the rows of some slots into more of them: see `intern`."""
+    mask = np.uint64(len(new) - 1)
+    for i in range(len(old)):
+        if old[i, 1]:
+            slot = old[i, 0] & mask
+            while new[slot, 1]:
+                slot = (slot + _ONE) & mask
+            new[slot, 0] = old[i, 0]
+            new[slot, 1] = old[i, 1]
 
 
 @Kernel
 def find_words(
     data: np.ndarray, bounds: np.ndarray, starts: np.ndarray, ends: np.ndarray, offsets: np.ndarray
 ) -> int:
-    """Runs of bytes between spaces: their starts and ends, (W,), and the lines' offsets, (L+1,).
+    """Runs of bytes between spaces: their starts and ends, (W+1,), and the lines' offsets, (L+1,).
 
-    Returns how many lines are not their words with single spaces between them.
+    Every byte writes both and only those that begin or end a word go on: a branch at each word
+    would cost more, since no processor foresees it. Returns how many lines are not their words
+    with single spaces between them.
     """
-    n = 0
+    started = ended = 0
     lossy = 0
     for line in range(len(bounds) - 1):
-        first = n
-        offsets[line] = n
-        i = bounds[line]
-        stop = bounds[line + 1]
-        spaces = stop - i
-        while i < stop:
-            if data[i] == SPACE:
-                i += 1
-                continue
-            starts[n] = i
-            while i < stop and data[i] != SPACE:
-                i += 1
-            ends[n] = i
-            spaces -= i - starts[n]
-            n += 1
-        if spaces != max(n - first - 1, 0):
-            lossy += 1
-    offsets[len(bounds) - 1] = n
+        first = started
+        offsets[line] = first
+        spaces = 0
+        after_space = True
+        for i in range(bounds[line], bounds[line + 1]):
+            is_space = data[i] == SPACE
+            starts[started] = ends[ended] = i
+            started += after_space & (not is_space)
+            ended += is_space & (not after_space)
+            spaces += is_space
+            after_space = is_space
+        ends[ended] = bounds[line + 1]
+        ended = started
+        lossy += spaces != max(started - first - 1, 0)
+    offsets[len(bounds) - 1] = started
     return lossy
 
 
@@ -148,11 +161,27 @@ def find_chunks(
         offsets[line] = n
         begin = bounds[line]
         for i in range(begin, bounds[line + 1]):
-            if data[i] == SPACE or i == begin:
-                starts[n] = i
-                n += 1
+            starts[n] = i
+            n += (data[i] == SPACE) | (i == begin)
     offsets[len(bounds) - 1] = n
     starts[n] = len(data)
+    return n
+
+
+@Kernel
+def drop_line_ends(data: np.ndarray, text: np.ndarray, offsets: np.ndarray) -> int:
+    """The bytes without line feeds, (B+1,), and the offsets of the lines that they ended, (L+2,).
+
+    Returns how many bytes are left.
+    """
+    n = line = 0
+    offsets[0] = 0
+    for i in range(len(data)):
+        is_end = data[i] == LINE_FEED
+        text[n] = data[i]
+        n += not is_end
+        offsets[line + 1] = n
+        line += is_end
     return n
 
 
@@ -162,14 +191,13 @@ def measure_lines(
 ) -> None:
     """Words between spaces and code points of each line, (L,) int32."""
     for line in range(len(bounds) - 1):
-        n_words = 0
-        n_characters = 0
-        before = np.uint8(SPACE)
+        n_words = n_characters = 0
+        after_space = True
         for i in range(bounds[line], bounds[line + 1]):
-            byte = data[i]
-            n_words += (byte != SPACE) & (before == SPACE)
-            n_characters += (byte & 0xC0) != 0x80
-            before = byte
+            is_space = data[i] == SPACE
+            n_words += after_space & (not is_space)
+            n_characters += (data[i] & 0xC0) != 0x80
+            after_space = is_space
         words[line] = n_words
         characters[line] = n_characters
 

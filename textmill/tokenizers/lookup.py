@@ -1,8 +1,8 @@
 """Distinct texts and their rows, in a hash table that compiled loops fill and read.
 
 Tokens come by falling frequency, and whoever comes first gets the slot that is looked at first, so
-nearly every token of a text is found by one look. What is found is compared byte by byte: equal
-hashes make no token another.
+nearly every token of a text is found by one look. Equal hashes make no token another: see
+`kernels.intern`.
 """
 
 import numpy as np
@@ -22,8 +22,7 @@ class TokenTable:
 
     def __init__(self) -> None:
         self._n = 0
-        self._slots = np.full(2 * _ROWS, -1, np.int32)
-        self._hashes = np.empty(_ROWS, np.uint64)
+        self._slots = np.zeros((4 * _ROWS, 2), np.uint64)
         self._counts = np.empty(_ROWS, np.int64)
         self._offsets = np.zeros(_ROWS + 1, np.int64)
         self._texts = np.empty(_BYTES, np.uint8)
@@ -62,13 +61,13 @@ class TokenTable:
     ) -> int:
         done, n = kernels.intern(
             read_only(units.data),
+            _eight_bytes_from_everywhere(units.data),
             read_only(units.starts),
             read_only(units.ends),
             read_only(weights),
             first,
             rows,
             self._slots,
-            self._hashes,
             self._offsets,
             self._texts,
             self._counts,
@@ -81,11 +80,12 @@ class TokenTable:
 
     def _grow(self, size: int) -> None:
         """Room for one more text of this many bytes, and twice as many rows or bytes."""
-        if self._n == len(self._hashes):
-            self._hashes, self._counts = (_doubled(a) for a in (self._hashes, self._counts))
+        if self._n == len(self._counts):
+            self._counts = _doubled(self._counts)
             self._offsets = np.append(self._offsets, np.empty(self._n, np.int64))
-            self._slots = np.full(2 * len(self._slots), -1, np.int32)
-            kernels.fill_slots(self._slots, read_only(self._hashes[: self._n]))
+            slots = np.zeros((2 * len(self._slots), 2), np.uint64)
+            kernels.move_slots(read_only(self._slots), slots)
+            self._slots = slots
         while self._offsets[self._n] + size > len(self._texts):
             self._texts = _doubled(self._texts)
 
@@ -97,6 +97,12 @@ def table_of(tokens: pa.Array) -> TokenTable:
     if len(table) != len(tokens):
         raise ValueError("a vocabulary holds each token once")
     return table
+
+
+def _eight_bytes_from_everywhere(data: np.ndarray) -> np.ndarray:
+    """At every byte but the last seven, it and the seven after it as one integer; no copy."""
+    length = max(len(data) - 7, 0)
+    return read_only(np.ndarray((length,), np.uint64, buffer=data.data, strides=(1,)))
 
 
 def _doubled(array: np.ndarray) -> np.ndarray:

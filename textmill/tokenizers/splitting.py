@@ -26,7 +26,7 @@ class Words:
 def split_words(lines: pa.Array) -> Words:
     """The words of a column of lines."""
     data, bounds = flat_bytes(lines)
-    most = (len(data) + len(lines)) // 2 + 1
+    most = (len(data) + len(lines)) // 2 + 2
     starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
     offsets = np.empty(len(lines) + 1, np.int64)
     lossy_lines = kernels.find_words(data, bounds, starts, ends, offsets)
