@@ -36,8 +36,9 @@ from textmill.shards.writer import COUNTS, Codec, Shard, split_entry, write_shar
 WORKERS = 2
 """Workers of the default pool: pinned, as thread counts are, not the machine's cores."""
 BYTES_FOR_THREADS = 1 << 20
-BYTES_FOR_PROCESSES = 1 << 28
-"""Processes take two seconds to start, which a smaller text does not give back."""
+BYTES_FOR_PROCESSES = 1 << 29
+"""Threads share one start and one tokenizer, and the loops hold no lock; processes take a second or
+two each to start, and 200 MB."""
 
 LoadCodec = Callable[[Path], Codec]
 """Reads a tokenizer's folder; a function at the top of a module, so that it can be pickled."""

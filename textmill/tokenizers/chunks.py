@@ -81,17 +81,22 @@ class _Known:
         """int32 row of each chunk; those that are new are encoded."""
         known = len(self.table)
         rows = self.table.add(chunks)
-        new = self.table.texts[known:].to_pylist()
-        if new:
-            encoded = self._processor.encode([escape(text) for text in new], out_type=int)
-            given_back = self._processor.decode(encoded)
-            lossy = [unescape(back) != text for back, text in zip(given_back, new, strict=True)]
-            lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
-            ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
-            self.lengths = np.append(self.lengths, lengths)
-            self.lossy = np.append(self.lossy, lossy)
-            self._ids = np.append(self._ids, ids)
+        if known < len(self.table):
+            self._encode(self.table.texts[known:].to_pylist())
         return rows
+
+    def _encode(self, texts: list[str]) -> None:
+        together = "".join(texts)
+        has_signs = any(sign in together for sign in _ESCAPES)
+        escaped = [escape(text) for text in texts] if has_signs else texts
+        encoded = self._processor.encode(escaped, out_type=int)
+        given_back = self._processor.decode(encoded)
+        lossy = [back != text for back, text in zip(given_back, escaped, strict=True)]
+        lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
+        ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
+        self.lengths = np.append(self.lengths, lengths)
+        self.lossy = np.append(self.lossy, lossy)
+        self._ids = np.append(self._ids, ids)
 
     def ids_of(self, rows: np.ndarray) -> np.ndarray:
         """The ids of chunks, one after the other."""
