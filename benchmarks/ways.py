@@ -45,35 +45,35 @@ Run = dict[str, Any]
 
 def ours(kind: str, folder: Path, *, spelling: bool = False) -> Run:
     """`starting`: a text of one line first, which imports numba and loads what it compiled."""
-    seconds = []
+    taken = []
     with tempfile.TemporaryDirectory() as one_line:
         small = Path(one_line)
         write_table(small / "train.arrow", documents_table(["a line\n"]))
         if kind == "subword":
             shutil.copytree(folder / kind, small / kind)
         for place in (small, folder):
-            start, processor = time.perf_counter(), processor_seconds()
+            clock = Clock()
             entry = text_to_shards(kind, place, spelling=spelling and place is folder)
-            seconds.append(time.perf_counter() - start)
-            processor = processor_seconds() - processor
+            taken.append(clock.taken())
     tables = (read_table(folder / "shards" / shard["file"]) for shard in entry["shards"])
     ids = digest(lines_of_table(table).tokens for table in tables)
-    return {
-        "starting": seconds[0],
-        "seconds": seconds[1],
-        "processor": processor,
-        "tokens": entry["tokens"],
-        "ids": ids,
-    }
+    return {"starting": taken[0]["seconds"], **taken[1], "tokens": entry["tokens"], "ids": ids}
 
 
-def processor_seconds() -> float:
-    """Of this process and of those of its children that have ended."""
-    own, others = (
-        resource.getrusage(resource.RUSAGE_SELF),
-        resource.getrusage(resource.RUSAGE_CHILDREN),
-    )
-    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+class Clock:
+    """Seconds since it was made, on the wall and of processors (children too that have ended)."""
+
+    def __init__(self) -> None:
+        self._wall, self._processor = time.perf_counter(), self._processor_seconds()
+
+    def taken(self) -> dict[str, float]:
+        processor = self._processor_seconds() - self._processor
+        return {"seconds": time.perf_counter() - self._wall, "processor": processor}
+
+    @staticmethod
+    def _processor_seconds() -> float:
+        of_all = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        return sum(sum(resource.getrusage(who)[:2]) for who in of_all)
 
 
 def text_to_shards(kind: str, folder: Path, *, spelling: bool) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def load_without_bill(folder: Path) -> Codec:
 
 def plain(kind: str, folder: Path) -> Run:
     """As the textbooks do it, D2L's `Vocab` for example; line ends are kept as `</s>`."""
-    start = time.perf_counter()
+    clock = Clock()
     text = (folder / "text").read_text()
     lines = [re.sub(" +", " ", line).strip() for line in text.split("\n")[:-1]]
     tokens = [line.split() if kind == "word" else list(line) for line in lines]
@@ -121,7 +121,7 @@ def plain(kind: str, folder: Path) -> Run:
     flat = np.array([token for line in coded for token in line], dtype)
     np.save(folder / "plain.npy", flat)
     (folder / "plain.json").write_text(json.dumps(kept))
-    return {"seconds": time.perf_counter() - start, "tokens": len(flat), "ids": digest([flat])}
+    return {**clock.taken(), "tokens": len(flat), "ids": digest([flat])}
 
 
 def huggingface(kind: str, folder: Path) -> Run:
@@ -129,7 +129,7 @@ def huggingface(kind: str, folder: Path) -> Run:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415
 
     datasets.disable_progress_bars()
-    start = time.perf_counter()
+    clock = Clock()
     tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))  # noqa: S106
     split = pre_tokenizers.Split(Regex("."), "isolated")
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if kind == "word" else split
@@ -148,19 +148,19 @@ def huggingface(kind: str, folder: Path) -> Run:
     rows = datasets.Dataset.from_dict({"text": lines})
     mapped = rows.map(encode, batched=True, num_proc=WORKERS, remove_columns=["text"])
     mapped.save_to_disk(str(folder / "huggingface"))
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "tokens": int(sum(map(len, mapped["tokens"]))), "ids": ""}
+    taken = clock.taken()
+    return {**taken, "tokens": int(sum(map(len, mapped["tokens"]))), "ids": ""}
 
 
 def sentencepiece(_: str, folder: Path) -> Run:
     import sentencepiece as spm  # noqa: PLC0415
 
-    start = time.perf_counter()
+    clock = Clock()
     processor = spm.SentencePieceProcessor(model_file=str(folder / "subword" / "subword.model"))
     lines = (folder / "text").read_text().split("\n")[:-1]
     rows = processor.encode(lines, out_type=int, num_threads=WORKERS)
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "tokens": sum(map(len, rows)) + len(rows), "ids": ""}
+    taken = clock.taken()
+    return {**taken, "tokens": sum(map(len, rows)) + len(rows), "ids": ""}
 
 
 WAYS = {
@@ -180,6 +180,4 @@ def digest(columns: Iterable[np.ndarray]) -> str:
 
 
 if __name__ == "__main__":
-    begin = processor_seconds()
-    run = WAYS[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
-    print(json.dumps({"processor": processor_seconds() - begin} | run))
+    print(json.dumps(WAYS[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))))

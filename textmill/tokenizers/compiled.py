@@ -10,12 +10,15 @@ names: in a folder that two versions of the source share, a process that is kill
 two at once, would leave one version's code under the other's name.
 
 A kernel runs without the interpreter's lock, so threads run several at once. Arrays that it only
-reads are given to it as read-only ones, so that it is compiled for one combination of types.
+reads are given to it as read-only ones, so that it is compiled for one combination of types: two
+processes that first compiled two would each number theirs 1 and might swap them. A kernel that
+needs more says which, and every process compiles them all in that order.
 """
 
 import hashlib
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -28,10 +31,14 @@ _lock = threading.Lock()
 
 
 class Kernel(Generic[P, R]):
-    """A function over arrays and numbers that is compiled by its first call."""
+    """A function over arrays and numbers that is compiled by its first call.
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    types: numba's signatures, where there are several.
+    """
+
+    def __init__(self, function: Callable[P, R], types: Sequence[str] | None = None) -> None:
         self._function = function
+        self._types = types
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -39,30 +46,29 @@ class Kernel(Generic[P, R]):
         try:
             return self.dispatcher(*args, **kwargs)
         except OSError:  # what was compiled could not be kept: the disk is full
-            self.dispatcher = _compiled(self._function, cache=False)
+            self.dispatcher = self._compiled(cache=False)
             return self.dispatcher(*args, **kwargs)
 
     @cached_property
     def dispatcher(self) -> Any:
         """Numba's own object, which holds the machine code."""
         try:
-            return _compiled(self._function, cache=True)
-        except RuntimeError:  # there is no folder to keep it in
-            return _compiled(self._function, cache=False)
+            return self._compiled(cache=True)
+        except (RuntimeError, OSError):  # there is no folder to keep it in, or no room
+            return self._compiled(cache=False)
 
+    def _compiled(self, *, cache: bool) -> Any:
+        import numba  # noqa: PLC0415  # half a second
 
-def _compiled(function: Callable[..., Any], *, cache: bool) -> Any:
-    import numba  # noqa: PLC0415  # half a second
-
-    config: Any = numba.config
-    with _lock:
-        users_own = config.CACHE_DIR
-        try:
-            if cache and not users_own:
-                config.CACHE_DIR = str(_folder(Path(function.__code__.co_filename)))
-            return numba.njit(cache=cache, nogil=True)(function)
-        finally:
-            config.CACHE_DIR = users_own
+        config: Any = numba.config
+        with _lock:
+            users_own = config.CACHE_DIR
+            try:
+                if cache and not users_own:
+                    config.CACHE_DIR = str(_folder(Path(inspect.getfile(self._function))))
+                return numba.njit(self._types, cache=cache, nogil=True)(self._function)
+            finally:
+                config.CACHE_DIR = users_own
 
 
 def _folder(source: Path) -> Path:

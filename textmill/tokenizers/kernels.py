@@ -6,6 +6,8 @@ Outputs are arrays of the caller that are large enough. What a kernel is given m
 is checked here, and nothing can raise.
 """
 
+from functools import partial
+
 import numpy as np
 
 from textmill.tokenizers.compiled import Kernel
@@ -16,6 +18,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP
 _ONE, _HALF = np.uint64(1), np.uint64(32)
 _LENGTH = np.uint64(56)
 _SHORT = 7
+_APPEND = (
+    "void(Array({0}, 1, 'C', readonly=True), Array(int64, 1, 'C', readonly=True), "
+    "int64, {0}[::1], int64[::1])"
+)
 
 
 @Kernel
@@ -36,7 +42,8 @@ def intern(  # noqa: C901, PLR0912, PLR0917  # a loop, and the arrays that it wo
 ) -> tuple[int, int]:
     """Find units from the `first` on in a hash table, and add those that it lacks if `adds`.
 
-    eight: (B-7,) uint64, the eight bytes from every place in `data` on. starts, ends: (W,) int64,
+    eight: (B-7,) uint64, the eight bytes from every place in `data` on; two of them where `data`
+    is shorter than that, with zeros behind it. starts, ends: (W,) int64,
     where the units lie. rows: (W,) int32, each unit's row, -1 where it is not in the table.
     weights: (W,) int64, what each adds to its row's count if `adds`; empty for one each.
 
@@ -249,7 +256,7 @@ def count_characters(data: np.ndarray, counts: np.ndarray) -> int:
     return most
 
 
-@Kernel
+@partial(Kernel, types=[_APPEND.format("uint16"), _APPEND.format("uint32")])
 def append_to_lines(
     ids: np.ndarray, offsets: np.ndarray, end: int, longer: np.ndarray, ends: np.ndarray
 ) -> None:

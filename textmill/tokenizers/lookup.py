@@ -14,6 +14,7 @@ from textmill.tokenizers.strings import Units, from_flat, units_of
 
 _ROWS = 1 << 9
 _BYTES = 1 << 13
+_SHORTEST = 9
 _NO_WEIGHTS = read_only(np.zeros(0, np.int64))
 
 
@@ -100,9 +101,13 @@ def table_of(tokens: pa.Array) -> TokenTable:
 
 
 def _eight_bytes_from_everywhere(data: np.ndarray) -> np.ndarray:
-    """At every byte but the last seven, it and the seven after it as one integer; no copy."""
-    length = max(len(data) - 7, 0)
-    return read_only(np.ndarray((length,), np.uint64, buffer=data.data, strides=(1,)))
+    """At every byte but the last seven, it and the seven after it as one integer.
+
+    No copy but of less than nine bytes: NumPy gives an array of one number another type to numba.
+    """
+    if len(data) < _SHORTEST:
+        data = np.append(data, np.zeros(_SHORTEST - len(data), np.uint8))
+    return read_only(np.ndarray((len(data) - 7,), np.uint64, buffer=data.data, strides=(1,)))
 
 
 def _doubled(array: np.ndarray) -> np.ndarray:
