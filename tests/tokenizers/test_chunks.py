@@ -18,6 +18,7 @@ mixed = st.text(" the mil\u2581\u2585\ue00001\u00e9\u4e2d\U0001f600", max_size=4
 SAMPLE = [
     "the miller grinds the corn and the corn is ground", "a mill, a miller's mill \u2014 the mills",
     "  two  spaces ", "whoever mentions quicksilver remembers mountebanks",
+    "mountains mention whomever flibbertigibbets forever prefer", "rivers differ whenever zebras do",
 ] * 20  # fmt: skip
 
 

@@ -15,6 +15,9 @@ from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
 from textmill.tokenizers import kernels
 from textmill.tokenizers.strings import flat_bytes, from_flat
 
+_BYTES_TO_LEARN_FROM = BYTES_A_PIECE // 4
+"""So that threads share a text of some megabytes too."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextLines:
@@ -51,11 +54,10 @@ def pieces_of(
         yield _lines_of_piece(read, piece)
 
 
-def text_of(
-    read: Callable[[], pa.Table], bytes_a_piece: int = BYTES_A_PIECE
-) -> list[Callable[[], pa.Array]]:
-    """The same pieces, each as what reads its column of lines: a text to learn from."""
-    return [partial(_text_of_piece, read, piece) for piece in plan_pieces(read(), bytes_a_piece)]
+def text_of(read: Callable[[], pa.Table]) -> list[Callable[[], pa.Array]]:
+    """A text to learn from: smaller pieces, each as what reads its column of lines."""
+    pieces = plan_pieces(read(), _BYTES_TO_LEARN_FROM)
+    return [partial(_text_of_piece, read, piece) for piece in pieces]
 
 
 def _lines_of_piece(read: Callable[[], pa.Table], piece: Piece) -> TextLines:
