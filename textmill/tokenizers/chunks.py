@@ -86,11 +86,12 @@ class _Known:
         return rows
 
     def _encode(self, texts: list[str]) -> None:
+        """Encode new chunks, on this thread alone: a pool gives each of its own another piece."""
         together = "".join(texts)
         has_signs = any(sign in together for sign in _ESCAPES)
         escaped = [escape(text) for text in texts] if has_signs else texts
-        encoded = self._processor.encode(escaped, out_type=int)
-        given_back = self._processor.decode(encoded)
+        encoded = self._processor.encode(escaped, out_type=int, num_threads=1)
+        given_back = self._processor.decode(encoded, num_threads=1)
         lossy = [back != text for back, text in zip(given_back, escaped, strict=True)]
         lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
         ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
