@@ -46,7 +46,7 @@ if __name__ == "__main__":
     mode, kill_at, key, bytes_a_piece = sys.argv[1:]
     sys.argv = ["shard", key]
     work.write_splits.__kwdefaults__["bytes_a_piece"] = int(bytes_a_piece)
-    work.BYTES_FOR_A_POOL = 0 if mode == "pool" else 1 << 60
+    work.BYTES_FOR_THREADS = work.BYTES_FOR_PROCESSES = 0 if mode == "pool" else 1 << 60
     touches = 0
 
     def touch(event, arguments):

@@ -1,12 +1,12 @@
 """How many cores a stage wants: the thread count that it pins, never the machine's.
 
 A thread count decides rounding, so a stage is made to wait for cores and is never given fewer.
-It is known by what the stage declares: the parameters of a network (`threads`), a folder of a
-subword tokenizer, which sentencepiece fills with a count of its own, or a folder of shards, which
-so many processes fill, each with its threads.
+It is known by what the stage declares: the parameters of a network (`threads`), a vocabulary, whose
+text is counted by threads and learnt from by sentencepiece's, or a folder of shards, which so many
+workers fill.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from textmill.neural.config import NetworkConfig
 from textmill.repository import layout
 from textmill.repository.stages import Stage, read_stages, read_yaml
 from textmill.shards.work import WORKERS as SHARD_WORKERS
+from textmill.tokenizers.counting import THREADS as COUNTING_THREADS
 from textmill.tokenizers.subwords import THREADS as SUBWORD_THREADS
 
 
@@ -27,16 +28,16 @@ def read_cores(root: Path = Path()) -> dict[str, int]:
 def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
     """The threads that a stage pins; 1 where it pins none."""
     networks: Mapping[str, Any] = params.get("networks") or {}
-    tokenizers: Mapping[str, Any] = params.get("tokenizers") or {}
+    tokenizers: Iterable[str] = params.get("tokenizers") or ()
     pinned = [1]
     for name, entry in networks.items():
         if f"networks.{name}" in stage.params:
             pinned.append(_threads(name, entry))
-    for name, entry in tokenizers.items():
-        is_subword = isinstance(entry, Mapping) and entry.get("kind") == "subword"
-        threads = SUBWORD_THREADS if is_subword else 1
-        pinned += [threads] * (str(layout.vocabulary(name)) in stage.outs)
-        pinned += [threads * SHARD_WORKERS] * (str(layout.shards(name)) in stage.outs)
+    for name in tokenizers:
+        if str(layout.vocabulary(name)) in stage.outs:
+            pinned.append(max(COUNTING_THREADS, SUBWORD_THREADS))
+        if str(layout.shards(name)) in stage.outs:
+            pinned.append(SHARD_WORKERS)
     return max(pinned)
 
 

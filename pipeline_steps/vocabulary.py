@@ -4,6 +4,7 @@ Beside the tokenizer it writes what the vocabulary is like on each split, as num
 """
 
 import logging
+from functools import partial
 from typing import Annotated
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pipeline_steps import settings
 from textmill.base.files import read_table, replacing, replacing_folder, write_json
 from textmill.repository import layout
 from textmill.scoring.spelling import train_spelling
-from textmill.shards.lines import lines_of, pieces_of
+from textmill.shards.lines import pieces_of, text_of
 from textmill.tokenizers import store
 from textmill.tokenizers.report import VocabularyReport
 from textmill.tokenizers.spaces import warning_of_words
@@ -31,11 +32,10 @@ def main() -> None:
     key = settings.key()
     entry = settings.load("vocabulary", key)["tokenizers"][key]
     config = settings.parse(CONFIG, entry, f"params.yaml: tokenizers.{key}")
-    lines = lines_of(read_table(layout.clean_split("train"))).text
-    if config.kind == "word" and (warning := warning_of_words(lines, key)):
+    text = text_of(partial(read_table, layout.clean_split("train")))
+    if config.kind == "word" and (warning := warning_of_words(text, key)):
         _log.warning("%s", warning)
-    tokenizer, unknown_types = store.train(lines, config, key)
-    del lines
+    tokenizer, unknown_types = store.train(text, config, key)
     with replacing_folder(layout.vocabulary(key)) as folder:
         store.save(tokenizer, config, folder)
         if tokenizer.vocabulary.unknown != "none":
@@ -47,7 +47,7 @@ def main() -> None:
 def _report(tokenizer: Tokenizer, key: str) -> None:
     report = VocabularyReport(tokenizer)
     for split in SPLITS:
-        for lines in pieces_of(read_table(layout.clean_split(split))):
+        for lines in pieces_of(partial(read_table, layout.clean_split(split))):
             report.add(split, tokenizer.encode(lines.text))
     folder = layout.vocabulary_report(key)
     write_json(folder / "summary.json", report.summary())

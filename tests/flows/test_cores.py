@@ -30,8 +30,8 @@ def stage(params=(), outs=()):
         ),
         (["networks"], ["reports/leaderboard.json"], 1),
         (["tokenizers.bpe"], ["data/vocabulary/bpe"], THREADS),
-        ([], ["data/shards/bpe"], THREADS * WORKERS),
-        ([], ["data/vocabulary/word"], 1),
+        ([], ["data/shards/bpe"], WORKERS),
+        ([], ["data/vocabulary/word"], THREADS),
         ([], ["data/shards/word"], WORKERS),
         (["ngrams.kn"], ["models/kn"], 1),
     ],
@@ -54,8 +54,7 @@ def test_the_pipeline_of_this_checkout(root):
         assert (
             cores[f"train@{name}"] == cores[f"evaluate_network@{name}"] == entry.get("threads", 2)
         )
-    for name, entry in params["tokenizers"].items():
-        threads = THREADS if entry["kind"] == "subword" else 1
-        assert cores[f"vocabulary@{name}"] == threads
-        assert cores[f"shard@{name}"] == threads * WORKERS
+    for name in params["tokenizers"]:
+        assert cores[f"vocabulary@{name}"] == THREADS
+        assert cores[f"shard@{name}"] == WORKERS
     assert cores["compare"] == cores["download"] == 1

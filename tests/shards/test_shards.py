@@ -65,7 +65,7 @@ def test_lines_come_back_in_pieces_of_any_size(documents, bytes_a_piece):
     whole = lines_of(table)
     assert whole.text.to_pylist() == [line for lines in documents for line in lines]
     assert whole.doc.tolist() == [i for i, lines in enumerate(documents) for _ in lines]
-    pieces = list(pieces_of(table, bytes_a_piece))
+    pieces = list(pieces_of(lambda: table, bytes_a_piece))
     assert [line for piece in pieces for line in piece.text.to_pylist()] == whole.text.to_pylist()
     assert np.concatenate([piece.doc for piece in pieces]).tolist() == whole.doc.tolist()
 

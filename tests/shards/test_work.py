@@ -57,12 +57,14 @@ def test_the_number_of_workers_never_changes_the_bytes(checkout, tmp_path, monke
     expected = write(checkout, tmp_path / "alone")
     assert len(expected["train"]["shards"]) > 3
     with ThreadPoolExecutor(5) as threads:
-        assert write(checkout, tmp_path / "threads", threads) == expected
-    monkeypatch.setattr(work, "BYTES_FOR_A_POOL", 0)
+        assert write(checkout, tmp_path / "five threads", threads) == expected
+    monkeypatch.setattr(work, "BYTES_FOR_THREADS", 0)
+    assert write(checkout, tmp_path / "threads") == expected
+    monkeypatch.setattr(work, "BYTES_FOR_PROCESSES", 0)
     assert write(checkout, tmp_path / "pool") == expected
     monkeypatch.setattr(work, "WORKERS", 1)
     assert write(checkout, tmp_path / "one") == expected
-    for name in ("threads", "pool", "one"):
+    for name in ("five threads", "threads", "pool", "one"):
         assert hashes(tmp_path / name) == hashes(tmp_path / "alone"), name
 
 
@@ -75,7 +77,8 @@ def test_any_executor_may_work_and_is_sent_little(checkout, tmp_path):
 
 
 def test_a_small_text_pays_for_no_pool(checkout, tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "ProcessPoolExecutor", lambda *a, **k: pytest.fail("a pool"))
+    for pool in ("ProcessPoolExecutor", "ThreadPoolExecutor"):
+        monkeypatch.setattr(work, pool, lambda *a, **k: pytest.fail("a pool"))
     assert write(checkout, tmp_path)["valid"]["lines"] == 100
 
 
@@ -117,7 +120,8 @@ def die(_):
 
 
 def test_a_killed_worker_is_one_message(checkout, tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "BYTES_FOR_A_POOL", 0)
+    monkeypatch.setattr(work, "BYTES_FOR_THREADS", 0)
+    monkeypatch.setattr(work, "BYTES_FOR_PROCESSES", 0)
     with pytest.raises(UserError, match="worker process was killed"):
         write(checkout, tmp_path, load=die)
 

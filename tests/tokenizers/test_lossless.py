@@ -123,7 +123,7 @@ def test_bytes_have_all_256_ids_by_falling_frequency():
 def test_marks_stand_alone_and_a_space_belongs_to_what_follows():
     line = 'He said, "don\'t  go..." \u2014 \u00bfpor qu\u00e9? x^2 '
     pieces, offsets = split_pieces(as_column([line, "", " ", "a_b"]))
-    assert pieces.to_pylist() == [
+    assert pieces.column().to_pylist() == [
         " He", " said", ",", ' "', "don", "'", "t", " ", " go", ".", ".", ".", '"', " \u2014",
         " \u00bf", "por", " qu\u00e9", "?", " x", "^", "2", " ", " ", " ", " a", "_", "b",
     ]  # fmt: skip
@@ -131,7 +131,7 @@ def test_marks_stand_alone_and_a_space_belongs_to_what_follows():
 
 
 def test_combining_marks_stay_with_their_letter():
-    assert split_pieces(as_column(["cafe\u0301s"]))[0].to_pylist() == [" cafe\u0301s"]
+    assert split_pieces(as_column(["cafe\u0301s"]))[0].column().to_pylist() == [" cafe\u0301s"]
 
 
 def test_a_word_at_the_line_start_is_the_word_inside_it():

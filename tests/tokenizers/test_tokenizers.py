@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from textmill.base.errors import UserError
 from textmill.tokenizers import store
 from textmill.tokenizers.characters import CharConfig, train_characters
+from textmill.tokenizers.chunks import escape, unescape
 from textmill.tokenizers.splitting import split_words
-from textmill.tokenizers.subwords import SubwordConfig, escape, train_subwords, unescape
+from textmill.tokenizers.subwords import SubwordConfig, train_subwords
 from textmill.tokenizers.tokenizer import encode_line, with_line_ends
 from textmill.tokenizers.vocabulary import RESERVED, from_tokens
 from textmill.tokenizers.words import WordConfig, train_words
@@ -81,7 +82,8 @@ def test_unknown_words_are_named_in_order(word):
 @given(st.lists(line_text, max_size=5))
 def test_words_lose_only_extra_spaces_and_count_them(lines):
     column = pa.array(lines, pa.large_string())
-    words, offsets = split_words(column)
+    found = split_words(column)
+    words, offsets = found.units.column(), found.offsets
     for i, line in enumerate(lines):
         expected = [part for part in line.split(" ") if part]
         assert words[offsets[i] : offsets[i + 1]].to_pylist() == expected
@@ -277,7 +279,7 @@ def test_a_swapped_vocabulary_is_refused(tmp_path):
 
 
 def test_with_line_ends_puts_one_after_every_line():
-    ids, offsets = with_line_ends(np.array([5, 6, 7]), np.array([0, 2, 2, 3]))
+    ids, offsets = with_line_ends(np.array([5, 6, 7], np.uint16), np.array([0, 2, 2, 3]))
     assert ids.tolist() == [5, 6, 2, 2, 7, 2]
     assert offsets.tolist() == [0, 3, 4, 6]
 
@@ -286,7 +288,7 @@ def test_time_machine_figures(test_data):
     raw = (test_data / "timemachine.txt").read_text(encoding="utf-8").splitlines()
     lines = [re.sub("[^A-Za-z]+", " ", line).strip().lower() for line in raw]
     assert len(lines) == 3221
-    words, _ = split_words(pa.array(lines, pa.large_string()))
+    words = split_words(pa.array(lines, pa.large_string())).units.column()
     vocabulary, _ = from_tokens(words, scheme="word", reserved=("<unk>",))
     assert len(words) == 32775
     assert len(vocabulary) == 4580

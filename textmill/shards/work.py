@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -34,9 +34,11 @@ from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
 from textmill.shards.writer import COUNTS, Codec, Shard, split_entry, write_shard
 
 WORKERS = 2
-"""Processes of the default pool: pinned, as thread counts are, not the machine's cores."""
-BYTES_FOR_A_POOL = 2 * BYTES_A_PIECE
-"""A pool takes seconds to start, which a smaller text does not give back."""
+"""Workers of the default pool: pinned, as thread counts are, not the machine's cores."""
+BYTES_FOR_THREADS = 1 << 20
+BYTES_FOR_PROCESSES = 1 << 29
+"""Threads share one start and one tokenizer, and the loops hold no lock; processes take a second or
+two each to start, and 200 MB."""
 
 LoadCodec = Callable[[Path], Codec]
 """Reads a tokenizer's folder; a function at the top of a module, so that it can be pickled."""
@@ -70,7 +72,8 @@ def write_splits(
     """Write the shards of cleaned splits (name -> file) into `folder`; an entry a split.
 
     folder: kept by the caller until all is done, under a name that no other input has.
-    executor: who works; a pool of `WORKERS` processes, or this one for a small text, if None.
+    executor: who works; if None a pool of `WORKERS` processes, of as many threads for a text of
+    middle size, and nobody else for a small one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables = {split: read_table(path) for split, path in splits.items()}
@@ -81,8 +84,9 @@ def write_splits(
         for number, piece in enumerate(plan_pieces(tables[split], bytes_a_piece))
     ]
     size = sum(path.stat().st_size for path in splits.values())
-    alone = executor is None and size < BYTES_FOR_A_POOL
-    shards = zip(tasks, map(work, tasks) if alone else _worked_on(tasks, executor), strict=True)
+    alone = executor is None and size < BYTES_FOR_THREADS
+    worked_on = map(work, tasks) if alone else _worked_on(tasks, executor, size)
+    shards = zip(tasks, worked_on, strict=True)
     by_split = {
         split: [shard for _, shard in done] for split, done in groupby(shards, lambda x: x[0].split)
     }
@@ -96,7 +100,8 @@ def work(task: Task) -> Shard:
         return shard
     texts = cut(read_table(task.documents), task.piece)
     _check_line_ends(texts, task)
-    codec = _codec(task.load, task.vocabulary, task.stamp)
+    with _loading:
+        codec = _codec(task.load, task.vocabulary, task.stamp)
     shard = write_shard(lines_of(texts, task.piece.first), codec, task.shard)
     write_json(record, asdict(shard))
     return shard
@@ -114,8 +119,8 @@ def _check_line_ends(texts: pa.Table, task: Task) -> None:
         )
 
 
-def _worked_on(tasks: list[Task], executor: Executor | None) -> Iterator[Shard]:
-    with Progress(len(tasks), "shards", "shard") as progress, _pool(executor) as pool:
+def _worked_on(tasks: list[Task], executor: Executor | None, size: int) -> Iterator[Shard]:
+    with Progress(len(tasks), "shards", "shard") as progress, _pool(executor, size) as pool:
         try:
             for shard in pool.map(work, tasks):
                 progress.advance()
@@ -128,13 +133,17 @@ def _worked_on(tasks: list[Task], executor: Executor | None) -> Iterator[Shard]:
 
 
 @contextmanager
-def _pool(executor: Executor | None) -> Iterator[Executor]:
+def _pool(executor: Executor | None, size: int) -> Iterator[Executor]:
     """The executor that was given, which its owner ends, or a pool that ends here.
 
     Processes are spawned, not forked: Arrow's threads do not survive a fork.
     """
     if executor is not None:
         yield executor
+        return
+    if size < BYTES_FOR_PROCESSES:
+        with ThreadPoolExecutor(WORKERS) as threads:
+            yield threads
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, context, initializer=bind_to_parent) as pool:
@@ -152,6 +161,9 @@ def bind_to_parent() -> None:
 def _end_after(parent: Any) -> None:
     parent.join()
     os._exit(1)
+
+
+_loading = threading.Lock()
 
 
 @lru_cache(maxsize=1)

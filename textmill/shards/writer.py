@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from textmill.base.files import sha256_of, write_table
 from textmill.shards.lines import TextLines
-from textmill.tokenizers.splitting import split_words
+from textmill.tokenizers.splitting import words_and_characters
 from textmill.tokenizers.tokenizer import Encoded, Tokenizer, with_line_ends
 from textmill.tokenizers.vocabulary import UNKNOWN
 
@@ -51,7 +51,7 @@ class Shard:
 def write_shard(lines: TextLines, codec: Codec, path: Path) -> Shard:
     """Encode lines and write them to `path`, which is whole or absent."""
     encoded = codec.tokenizer.encode(lines.text)
-    table = _table(lines, encoded, codec.bill, codec.tokenizer.vocabulary.dtype)
+    table = _table(lines, encoded, codec.bill)
     write_table(path, table)
     return Shard(path.name, len(table), sha256_of(path), encoded.lossy_lines, _counts(table))
 
@@ -67,23 +67,19 @@ def split_entry(n_documents: int, shards: Sequence[Shard]) -> dict[str, Any]:
     }
 
 
-def _table(
-    lines: TextLines, encoded: Encoded, bill: SpellingBill, dtype: np.dtype[Any]
-) -> pa.Table:
+def _table(lines: TextLines, encoded: Encoded, bill: SpellingBill) -> pa.Table:
     tokens, offsets = with_line_ends(encoded.ids, encoded.offsets)
     n_lines = len(lines.doc)
     unknown_at = np.flatnonzero(encoded.ids == UNKNOWN)
     unknown_line = np.searchsorted(encoded.offsets, unknown_at, side="right") - 1
     nats = np.bincount(unknown_line, weights=bill(encoded.unknown_texts), minlength=n_lines)
-    _, word_offsets = split_words(lines.text)
-    token_lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens.astype(dtype)))
-    list_type = pa.list_(pa.from_numpy_dtype(dtype))
+    n_words, n_characters = words_and_characters(lines.text)
     columns = {
         "doc": pa.array(lines.doc),
-        "tokens": token_lists.cast(list_type),
+        "tokens": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(tokens)),
         "n_bytes": pa.array(pc.binary_length(lines.text).to_numpy() + 1, pa.int32()),
-        "n_characters": pa.array(pc.utf8_length(lines.text).to_numpy() + 1, pa.int32()),
-        "n_words": pa.array(np.diff(word_offsets), pa.int32()),
+        "n_characters": pa.array(n_characters + 1),
+        "n_words": pa.array(n_words),
         "n_unknown": pa.array(np.bincount(unknown_line, minlength=n_lines), pa.int32()),
         "nats_spelling": pa.array(nats.astype(np.float64)),
     }

@@ -1,13 +1,14 @@
 """Bytes: the 256 values that UTF-8 is made of. Nothing is unknown and nothing is lost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.strings import blocks_of, flat_bytes
+from textmill.tokenizers.counting import Text, by_threads
+from textmill.tokenizers.strings import flat_bytes
 from textmill.tokenizers.tokenizer import Encoded
 from textmill.tokenizers.vocabulary import Vocabulary, with_reserved
 
@@ -57,11 +58,9 @@ class ByteTokenizer:
         return values.tobytes().decode(errors="replace")
 
 
-def train_bytes(lines: pa.Array, config: ByteConfig) -> ByteTokenizer:
+def train_bytes(text: Text, config: ByteConfig) -> ByteTokenizer:
     """The tokenizer of a training text, which only decides the order of the ids."""
-    counts = np.zeros(VALUES, dtype=np.int64)
-    for block in blocks_of(lines):
-        counts += np.bincount(flat_bytes(block)[0], minlength=VALUES)
+    counts = np.sum(by_threads(text, _count), axis=0)
     order = np.lexsort((np.arange(VALUES), -counts))
     reserved = with_reserved(config.reserved)
     vocabulary = Vocabulary(
@@ -72,3 +71,10 @@ def train_bytes(lines: pa.Array, config: ByteConfig) -> ByteTokenizer:
         reserved=reserved,
     )
     return ByteTokenizer(vocabulary)
+
+
+def _count(blocks: Iterator[pa.Array]) -> np.ndarray:
+    counts = np.zeros(VALUES, dtype=np.int64)
+    for block in blocks:
+        counts += np.bincount(flat_bytes(block)[0], minlength=VALUES)
+    return counts

@@ -6,15 +6,18 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.tokenizers.strings import flat_bytes, offsets_of
-from textmill.tokenizers.tokenizer import Encoded
+from textmill.tokenizers import kernels
+from textmill.tokenizers.compiled import read_only
+from textmill.tokenizers.counting import Text, by_threads
+from textmill.tokenizers.strings import blocks_of, flat_bytes
+from textmill.tokenizers.tokenizer import Encoded, joined
 from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
 
 SCHEME = "char: Unicode code points"
 CODE_POINTS = 0x110000
-BLOCK = 1 << 20
+_DECODABLE = 0x200000
+"""What four bytes can hold, so that no text, however damaged, is looked up outside a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +35,42 @@ class CharConfig:
 
 
 class CharTokenizer:
-    """One id a code point, by a table over all code points (4 MB) instead of a dictionary."""
+    """One id a code point, by a table over all code points instead of a dictionary."""
 
     kind = "char"
     unit = "char"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self._id_of = np.full(CODE_POINTS, UNKNOWN, dtype=vocabulary.dtype)
+        id_of = np.zeros(_DECODABLE, dtype=np.uint32)
         known = code_points("".join(vocabulary.tokens.to_pylist()).encode())
-        self._id_of[known] = np.arange(len(vocabulary.reserved), len(vocabulary))
+        id_of[known] = np.arange(len(vocabulary.reserved), len(vocabulary))
+        self._id_of = read_only(id_of)
 
     def encode(self, lines: pa.Array) -> Encoded:
         """See `Tokenizer.encode`."""
-        offsets = character_offsets(lines)
-        ids = np.empty(offsets[-1], dtype=self.vocabulary.dtype)
-        filled, unknown = 0, [np.zeros(0, np.uint32)]
-        for points in blocks_of_code_points(lines):
-            block = self._id_of[points]
-            ids[filled : filled + len(points)] = block
-            filled += len(points)
-            unknown.append(points[block == UNKNOWN])
-        return Encoded(ids, offsets, _as_strings(np.concatenate(unknown)), lossy_lines=0)
+        return joined([self._encode(block) for block in blocks_of(lines)], self.vocabulary)
+
+    def _encode(self, lines: pa.Array) -> Encoded:
+        data, bounds = flat_bytes(lines)
+        ids, offsets = np.empty(len(data), np.uint32), np.empty(len(bounds), np.int64)
+        ids = ids[: kernels.encode_characters(data, bounds, self._id_of, ids, offsets)]
+        unknown = np.flatnonzero(ids == UNKNOWN)
+        points = code_points(data.tobytes())[unknown] if len(unknown) else unknown
+        ids = ids.astype(self.vocabulary.dtype)
+        return Encoded(ids, offsets, _as_strings(points), lossy_lines=0)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Characters one after the other."""
         return "".join(self.vocabulary.id_to_token(int(i)) for i in ids)
 
 
-def train_characters(lines: pa.Array, config: CharConfig) -> tuple[CharTokenizer, pa.StringArray]:
+def train_characters(text: Text, config: CharConfig) -> tuple[CharTokenizer, pa.StringArray]:
     """The tokenizer of a training text and the characters that it maps to `<unk>`."""
-    counts = np.zeros(CODE_POINTS, dtype=np.int64)
-    for points in blocks_of_code_points(lines):
-        found = np.bincount(points)
-        counts[: len(found)] += found
+    parts = by_threads(text, _count)
+    counts = np.zeros(max(map(len, parts)), np.int64)
+    for part in parts:
+        counts[: len(part)] += part
     seen = np.flatnonzero(counts)
     vocabulary, dropped = from_counts(
         _as_strings(seen),
@@ -77,25 +82,11 @@ def train_characters(lines: pa.Array, config: CharConfig) -> tuple[CharTokenizer
     return CharTokenizer(vocabulary), dropped
 
 
-def character_offsets(lines: pa.Array) -> np.ndarray:
-    """int64 offsets of a column of lines in code points."""
-    return offsets_of(pc.utf8_length(lines).to_numpy())
-
-
-def blocks_of_code_points(lines: pa.Array) -> Iterator[np.ndarray]:
-    """The code points (uint8, or uint32 where one is not ASCII) of all lines, in blocks.
-
-    A block is at most `BLOCK` bytes of text, so that memory does not grow with the text.
-    """
-    data, _ = flat_bytes(lines)
-    start = 0
-    while start < len(data):
-        stop = min(start + BLOCK, len(data))
-        while stop < len(data) and data[stop] & 0xC0 == 0x80:  # never inside a character
-            stop -= 1
-        block = data[start:stop]
-        yield block if int(block.max()) < 0x80 else code_points(block.tobytes())
-        start = stop
+def _count(blocks: Iterator[pa.Array]) -> np.ndarray:
+    """How often each code point occurs, as far as the highest that does."""
+    counts = np.zeros(_DECODABLE, dtype=np.int64)
+    most = [kernels.count_characters(flat_bytes(block)[0], counts) for block in blocks]
+    return counts[: max(most, default=0)]
 
 
 def code_points(text: bytes) -> np.ndarray:

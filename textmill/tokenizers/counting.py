@@ -1,50 +1,71 @@
-"""Counts of a running text's types, without a Python object a token."""
+"""Counts of a running text's types, by threads that each count what comes next.
 
-from collections.abc import Iterable
+Whichever thread counts a block, the sums are the same; what is made of them is sorted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.tokenizers.strings import packed, unpacked
+from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.strings import Units, blocks_of, units_of
 
-_BYTES_WAITING = 64 << 20
-"""Long tokens of several pieces are counted together, which is faster than adding up counts."""
+THREADS = 2
+"""Pinned, as all thread counts are. A kernel holds no lock, so both cores work."""
+_BYTES_A_PIECE = 1 << 22
 
-
-def count_types(pieces: Iterable[pa.Array]) -> tuple[pa.StringArray, np.ndarray]:
-    """The types of a running text, given in pieces, in no certain order, and their counts.
-
-    Short tokens are counted as integers. Only the counts of each piece are kept.
-    """
-    short: list[pa.Array] = []
-    long: list[pa.Array] = []
-    waiting: list[pa.Array] = []
-    for piece in pieces:
-        integers, is_long = packed(piece)
-        short.append(pc.value_counts(pa.array(integers[~is_long])))
-        waiting.append(piece.filter(pa.array(is_long)).cast(pa.large_string()))
-        if sum(column.nbytes for column in waiting) > _BYTES_WAITING:
-            long.append(pc.value_counts(pa.concat_arrays(waiting)))
-            waiting = []
-    long += [pc.value_counts(pa.concat_arrays(waiting))] if waiting else []
-    integers, short_counts = _added_up(short, pa.int64())
-    words, long_counts = _added_up(long, pa.large_string())
-    types = pa.concat_arrays([unpacked(integers.to_numpy()), words]).cast(pa.string())
-    return types, np.concatenate([short_counts, long_counts])
+Text: TypeAlias = pa.Array | Sequence[Callable[[], pa.Array]]
+"""A column of lines, or what reads one such column after the other, so that none need be kept."""
+T = TypeVar("T")
 
 
-def _added_up(counted: list[pa.Array], type: pa.DataType) -> tuple[pa.Array, np.ndarray]:
-    """One count a value, from several columns of values and counts."""
-    values = [part.field("values") for part in counted]
-    counts = [part.field("counts") for part in counted]
-    table = pa.table(
-        {
-            "value": pa.concat_arrays([pa.array([], type), *values]),
-            "count": pa.concat_arrays([pa.array([], pa.int64()), *counts]),
-        }
-    )
-    if len(counted) > 1:
-        table = table.group_by("value").aggregate([("count", "sum")])
-    value, count = table.columns
-    return value.combine_chunks(), count.to_numpy()
+def blocks_of_text(text: Text) -> Iterator[pa.Array]:
+    """A text in blocks that a processor's cache holds."""
+    return _blocks(_pieces(text))
+
+
+def _pieces(text: Text) -> Sequence[Callable[[], pa.Array]]:
+    if isinstance(text, pa.Array):
+        return [partial(_itself, block) for block in blocks_of(text, _BYTES_A_PIECE)]
+    return text
+
+
+def _itself(column: pa.Array) -> pa.Array:
+    return column
+
+
+def by_threads(text: Text, count: Callable[[Iterator[pa.Array]], T]) -> list[T]:
+    """What each thread has counted in its share of the text, given to it in blocks."""
+    pieces = _pieces(text)
+    if len(pieces) < 2:
+        return [count(_blocks(pieces))]
+    left = iter(pieces)  # each thread takes the next one that is left
+    with ThreadPoolExecutor(THREADS) as threads:
+        tasks = [threads.submit(count, _blocks(left)) for _ in range(THREADS)]
+        return [task.result() for task in tasks]
+
+
+def _blocks(pieces: Iterable[Callable[[], pa.Array]]) -> Iterator[pa.Array]:
+    for read in pieces:
+        yield from blocks_of(read())
+
+
+def count_types(
+    text: Text, split: Callable[[pa.Array], Units] = units_of
+) -> tuple[pa.StringArray, np.ndarray]:
+    """The types of a running text, in no certain order, and their counts. split: into tokens."""
+
+    def count(blocks: Iterator[pa.Array]) -> TokenTable:
+        table = TokenTable()
+        for block in blocks:
+            table.add(split(block))
+        return table
+
+    table, *others = by_threads(text, count)
+    for other in others:
+        table.add(units_of(other.texts), other.counts)
+    return table.texts.cast(pa.string()), table.counts

@@ -1,111 +1,116 @@
-"""From tokens to their rows, by a hash table that NumPy reads a column at a time.
+"""Distinct texts and their rows, in a hash table that compiled loops fill and read.
 
-Arrow's own look-up builds its table anew at every call. This one is built once. Tokens come by
-falling frequency, and whoever comes first gets the slot that is looked at first, so nearly every
-token of a text is found by one look.
+Tokens come by falling frequency, and whoever comes first gets the slot that is looked at first, so
+nearly every token of a text is found by one look. Equal hashes make no token another: see
+`kernels.intern`.
 """
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.tokenizers.strings import packed, packed_in_two
+from textmill.tokenizers import kernels
+from textmill.tokenizers.compiled import read_only
+from textmill.tokenizers.strings import Units, from_flat, units_of
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
-_OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
-_EMPTY = -2  # no packed word: those are never negative, and -1 stands for a long one
+_ROWS = 1 << 9
+_BYTES = 1 << 13
+_SHORTEST = 9
+_NO_WEIGHTS = read_only(np.zeros(0, np.int64))
 
 
 class TokenTable:
-    """The rows of distinct tokens."""
+    """Texts, numbered from 0 in the order in which they were added, each with a count."""
 
-    def __init__(self, tokens: pa.Array) -> None:
-        integers, is_long = packed(tokens)
-        self._short = _IntegerTable(integers[~is_long], np.flatnonzero(~is_long))
-        self._long = _LongTable(tokens.filter(pa.array(is_long)))
-        self._long_rows = np.append(np.flatnonzero(is_long), -1)
+    def __init__(self) -> None:
+        self._n = 0
+        self._slots = np.zeros((4 * _ROWS, 2), np.uint64)
+        self._counts = np.empty(_ROWS, np.int64)
+        self._offsets = np.zeros(_ROWS + 1, np.int64)
+        self._texts = np.empty(_BYTES, np.uint8)
 
-    def rows_of(self, tokens: pa.Array) -> np.ndarray:
-        """int64 row of each of a column of tokens, -1 for those that are not here."""
-        integers, is_long = packed(tokens)
-        rows = self._short.find(integers)
-        if np.any(is_long):
-            rows[is_long] = self._long_rows[self._long.find(tokens.filter(pa.array(is_long)))]
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64, a row a text."""
+        return self._counts[: self._n]
+
+    @property
+    def texts(self) -> pa.LargeStringArray:
+        """The texts in the order of their rows."""
+        offsets = self._offsets[: self._n + 1]
+        return from_flat(self._texts[: offsets[-1]], offsets)
+
+    def add(self, units: Units, weights: np.ndarray = _NO_WEIGHTS) -> np.ndarray:
+        """int32 row of each unit; new ones are added. weights: int64, of each; empty: one each."""
+        rows = np.empty(len(units), np.int32)
+        done = self._intern(units, weights, 0, rows, adds=True)
+        while done < len(units):
+            self._grow(int(units.ends[done] - units.starts[done]))
+            done = self._intern(units, weights, done, rows, adds=True)
         return rows
 
+    def rows_of(self, units: Units) -> np.ndarray:
+        """int32 row of each unit, -1 for those that are not here."""
+        rows = np.empty(len(units), np.int32)
+        self._intern(units, _NO_WEIGHTS, 0, rows, adds=False)
+        return rows
 
-class _LongTable:
-    """Tokens of two integers, found by a mixture of both and then compared; longer ones by Arrow.
+    def _intern(
+        self, units: Units, weights: np.ndarray, first: int, rows: np.ndarray, *, adds: bool
+    ) -> int:
+        done, n = kernels.intern(
+            read_only(units.data),
+            _eight_bytes_from_everywhere(units.data),
+            read_only(units.starts),
+            read_only(units.ends),
+            read_only(weights),
+            first,
+            rows,
+            self._slots,
+            self._offsets,
+            self._texts,
+            self._counts,
+            self._n,
+            adds,
+        )
+        if adds:  # who only looks up may be one of several threads
+            self._n = n
+        return done
 
-    A token whose mixture is that of one before it goes with the longer ones.
+    def _grow(self, size: int) -> None:
+        """Room for one more text of this many bytes, and twice as many rows or bytes."""
+        if self._n == len(self._counts):
+            self._counts = _doubled(self._counts)
+            self._offsets = np.append(self._offsets, np.empty(self._n, np.int64))
+            slots = np.zeros((2 * len(self._slots), 2), np.uint64)
+            kernels.move_slots(read_only(self._slots), slots)
+            self._slots = slots
+        while self._offsets[self._n] + size > len(self._texts):
+            self._texts = _doubled(self._texts)
+
+
+def table_of(tokens: pa.Array) -> TokenTable:
+    """The table of tokens that are all different. ValueError where two are the same."""
+    table = TokenTable()
+    table.add(units_of(tokens))
+    if len(table) != len(tokens):
+        raise ValueError("a vocabulary holds each token once")
+    return table
+
+
+def _eight_bytes_from_everywhere(data: np.ndarray) -> np.ndarray:
+    """At every byte but the last seven, it and the seven after it as one integer.
+
+    No copy but of less than nine bytes: NumPy gives an array of one number another type to numba.
     """
-
-    def __init__(self, tokens: pa.Array) -> None:
-        self._head, self._tail, is_longer = packed_in_two(tokens)
-        mixed = self._mixed(self._head, self._tail)
-        is_first = np.zeros(len(mixed), dtype=bool)
-        is_first[np.unique(mixed, return_index=True)[1]] = True
-        in_two = is_first & ~is_longer
-        self._two = _IntegerTable(mixed[in_two], np.flatnonzero(in_two))
-        self._others = tokens.filter(pa.array(~in_two)).cast(pa.large_string())
-        self._other_rows = np.append(np.flatnonzero(~in_two), -1)
-
-    def find(self, tokens: pa.Array) -> np.ndarray:
-        head, tail, is_longer = packed_in_two(tokens)
-        rows = self._two.find(self._mixed(head, tail))
-        if len(self._head):
-            is_it = (self._head[rows] == head) & (self._tail[rows] == tail) & ~is_longer
-            rows[~is_it] = -1
-        if len(self._others):
-            missing = rows < 0
-            rest = tokens.filter(pa.array(missing)).cast(pa.large_string())
-            found = pc.index_in(rest, value_set=self._others)
-            rows[missing] = self._other_rows[pc.fill_null(found, -1).to_numpy()]
-        return rows
-
-    @staticmethod
-    def _mixed(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        mixed = head.view(np.uint64) * _ODD ^ (tail.view(np.uint64) * _OTHER)
-        return (mixed >> np.uint64(1)).view(np.int64)
+    if len(data) < _SHORTEST:
+        data = np.append(data, np.zeros(_SHORTEST - len(data), np.uint8))
+    return read_only(np.ndarray((len(data) - 7,), np.uint64, buffer=data.data, strides=(1,)))
 
 
-class _IntegerTable:
-    """Open addressing with linear probing, at most a quarter full."""
-
-    def __init__(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        self._bits = max(4, (4 * len(keys)).bit_length())
-        self._keys = np.full(1 << self._bits, _EMPTY, dtype=np.int64)
-        self._rows = np.full(1 << self._bits, -1, dtype=np.int64)
-        slots = self._home(keys)
-        waiting = np.arange(len(keys))
-        while len(waiting):
-            # np.unique names the first that wants a slot, hence the most frequent.
-            wanted, first = np.unique(slots[waiting], return_index=True)
-            is_free = self._keys[wanted] == _EMPTY
-            placed = waiting[first[is_free]]
-            self._keys[wanted[is_free]] = keys[placed]
-            self._rows[wanted[is_free]] = rows[placed]
-            waiting = waiting[np.isin(waiting, placed, assume_unique=True, invert=True)]
-            slots[waiting] = self._next(slots[waiting])
-
-    def find(self, keys: np.ndarray) -> np.ndarray:
-        slots = self._home(keys)
-        there = self._keys[slots]
-        rows = np.where(there == keys, self._rows[slots], -1)
-        waiting = np.flatnonzero((there != keys) & (there != _EMPTY))
-        slots = slots[waiting]
-        while len(waiting):
-            slots = self._next(slots)
-            there = self._keys[slots]
-            is_found = there == keys[waiting]
-            rows[waiting[is_found]] = self._rows[slots[is_found]]
-            goes_on = ~is_found & (there != _EMPTY)
-            waiting, slots = waiting[goes_on], slots[goes_on]
-        return rows
-
-    def _home(self, keys: np.ndarray) -> np.ndarray:
-        hashed = keys.view(np.uint64) * _ODD
-        return (hashed >> np.uint64(64 - self._bits)).view(np.int64)
-
-    def _next(self, slots: np.ndarray) -> np.ndarray:
-        return (slots + 1) & ((1 << self._bits) - 1)
+def _doubled(array: np.ndarray) -> np.ndarray:
+    longer = np.empty(2 * len(array), array.dtype)
+    longer[: len(array)] = array
+    return longer

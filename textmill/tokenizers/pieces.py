@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.tokenizers.characters import CODE_POINTS, code_points
-from textmill.tokenizers.strings import SPACE, blocks_of, flat_bytes, from_flat, offsets_of
+from textmill.tokenizers.counting import Text
+from textmill.tokenizers.strings import SPACE, Units, blocks_of, flat_bytes, offsets_of
 from textmill.tokenizers.tokenizer import Encoded, joined
 from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary
 from textmill.tokenizers.words import WordConfig, learn_vocabulary
@@ -45,7 +46,7 @@ class PieceTokenizer:
     def _encode(self, lines: pa.Array) -> Encoded:
         pieces, offsets = split_pieces(lines)
         ids = self.vocabulary.ids_of(pieces)
-        unknown_texts = pieces.filter(pa.array(ids == UNKNOWN)).cast(pa.string())
+        unknown_texts = pieces.column(ids == UNKNOWN).cast(pa.string())
         return Encoded(ids, offsets, unknown_texts, lossy_lines=0)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -53,15 +54,16 @@ class PieceTokenizer:
         return "".join(self.vocabulary.id_to_token(list(ids))).removeprefix(" ")
 
 
-def train_pieces(lines: pa.Array, config: WordConfig) -> tuple[PieceTokenizer, pa.StringArray]:
+def train_pieces(text: Text, config: WordConfig) -> tuple[PieceTokenizer, pa.StringArray]:
     """The tokenizer of a training text and the pieces that it maps to `<unk>`."""
-    pieces = (split_pieces(block)[0] for block in blocks_of(lines))
-    vocabulary, dropped = learn_vocabulary(pieces, config, SCHEME)
+    vocabulary, dropped = learn_vocabulary(
+        text, lambda lines: split_pieces(lines)[0], config, SCHEME
+    )
     return PieceTokenizer(vocabulary), dropped
 
 
-def split_pieces(lines: pa.Array) -> tuple[pa.LargeStringArray, np.ndarray]:
-    """Flat pieces of a column of lines, and line offsets."""
+def split_pieces(lines: pa.Array) -> tuple[Units, np.ndarray]:
+    """The pieces of a column of lines, and line offsets."""
     data, bounds = _with_space_before(*flat_bytes(lines))
     points, places = _characters(data)
     is_space = points == SPACE
@@ -70,7 +72,8 @@ def split_pieces(lines: pa.Array) -> tuple[pa.LargeStringArray, np.ndarray]:
     begins[1:] |= is_mark[1:] & ~is_space[:-1]
     begins[1:] |= is_mark[:-1] & ~is_space[1:]
     starts = np.flatnonzero(begins) if places is None else places[begins]
-    return from_flat(data, np.append(starts, len(data))), np.searchsorted(starts, bounds)
+    edges = np.append(starts, len(data))
+    return Units(data, edges[:-1], edges[1:]), np.searchsorted(starts, bounds)
 
 
 def _with_space_before(data: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

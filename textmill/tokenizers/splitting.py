@@ -1,37 +1,42 @@
-"""Where words begin and end: between spaces, or between spaces and at every punctuation mark.
+"""Where words begin and end: between spaces."""
 
-Both work on the bytes of a whole column at once.
-"""
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.strings import SPACE, flat_bytes, from_flat, offsets_of
+from textmill.tokenizers import kernels
+from textmill.tokenizers.compiled import read_only
+from textmill.tokenizers.strings import Units, flat_bytes
 
 
-def split_words(lines: pa.Array) -> tuple[pa.LargeStringArray, np.ndarray]:
-    """Runs of characters between spaces (U+0020): flat words of a column of lines, line offsets."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Runs of characters between spaces (U+0020).
+
+    offsets: int64, line i has units offsets[i] to offsets[i+1].
+    lossy_lines: lines that are not their words with single spaces between them.
+    """
+
+    units: Units
+    offsets: np.ndarray
+    lossy_lines: int
+
+
+def split_words(lines: pa.Array) -> Words:
+    """The words of a column of lines."""
     data, bounds = flat_bytes(lines)
-    spaces = np.flatnonzero(data == SPACE)
-    # A line with k spaces has k + 1 parts, empty ones among them.
-    first_parts = offsets_of(np.diff(np.searchsorted(spaces, bounds)) + 1)
-    lengths = _lengths_of_parts(spaces, bounds, first_parts)
-    is_word = lengths > 0
-    words = from_flat(data[data != SPACE], offsets_of(lengths[is_word]))
-    return words, offsets_of(is_word)[first_parts]
+    most = (len(data) + len(lines)) // 2 + 2
+    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    offsets = np.empty(len(lines) + 1, np.int64)
+    lossy_lines = kernels.find_words(data, bounds, starts, ends, offsets)
+    n = int(offsets[-1])
+    units = Units(data, read_only(starts[:n]), read_only(ends[:n]))
+    return Words(units, offsets, lossy_lines)
 
 
-def _lengths_of_parts(
-    spaces: np.ndarray, bounds: np.ndarray, first_parts: np.ndarray
-) -> np.ndarray:
-    begins_line = np.zeros(first_parts[-1], dtype=bool)
-    begins_line[first_parts[:-1]] = True
-    starts = np.empty(len(begins_line), dtype=np.int64)
-    starts[begins_line] = bounds[:-1]
-    starts[~begins_line] = spaces + 1
-    ends_line = np.zeros_like(begins_line)
-    ends_line[first_parts[1:] - 1] = True
-    ends = np.empty_like(starts)
-    ends[ends_line] = bounds[1:]
-    ends[~ends_line] = spaces
-    return ends - starts
+def words_and_characters(lines: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Words between spaces, and code points, of each of a column of lines; int32."""
+    words, characters = np.empty(len(lines), np.int32), np.empty(len(lines), np.int32)
+    kernels.measure_lines(*flat_bytes(lines), words, characters)
+    return words, characters

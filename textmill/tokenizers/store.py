@@ -8,13 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, write_atomically, write_json
 from textmill.tokenizers import byte_values, characters, pieces, subwords, words
 from textmill.tokenizers.byte_values import ByteConfig, ByteTokenizer
 from textmill.tokenizers.characters import CharConfig, CharTokenizer
+from textmill.tokenizers.counting import Text
 from textmill.tokenizers.pieces import PieceTokenizer
 from textmill.tokenizers.subwords import SubwordConfig, SubwordTokenizer
 from textmill.tokenizers.tokenizer import Tokenizer
@@ -28,27 +27,25 @@ _DEFAULTS = {"punctuation": "keep", "model": "bpe", "reserved": ()}
 """Options that came later: at their defaults they are not written, so that bytes stay."""
 
 
-def train(
-    lines: pa.Array, config: TokenizerConfig, name: str = "NAME"
-) -> tuple[Tokenizer, list[str]]:
-    """The tokenizer of a column of training lines and the types that it maps to `<unk>`.
+def train(text: Text, config: TokenizerConfig, name: str = "NAME") -> tuple[Tokenizer, list[str]]:
+    """The tokenizer of a training text and the types that it maps to `<unk>`.
 
     name: its entry in params.yaml, which messages name.
     """
     match config:
         case WordConfig(punctuation="split"):
-            piece_tokenizer, dropped = pieces.train_pieces(lines, config)
+            piece_tokenizer, dropped = pieces.train_pieces(text, config)
             return piece_tokenizer, dropped.to_pylist()
         case WordConfig():
-            word_tokenizer, dropped = words.train_words(lines, config)
+            word_tokenizer, dropped = words.train_words(text, config)
             return word_tokenizer, dropped.to_pylist()
         case CharConfig():
-            char_tokenizer, dropped = characters.train_characters(lines, config)
+            char_tokenizer, dropped = characters.train_characters(text, config)
             return char_tokenizer, dropped.to_pylist()
         case ByteConfig():
-            return byte_values.train_bytes(lines, config), []
+            return byte_values.train_bytes(text, config), []
         case SubwordConfig():
-            return subwords.train_subwords(lines, config, name), []
+            return subwords.train_subwords(text, config, name), []
 
 
 def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:
@@ -102,7 +99,8 @@ def _load(folder: Path, about: dict[str, Any]) -> Tokenizer:
         case "subword":
             model = (folder / "subword.model").read_bytes()
             scheme = subwords.scheme_of(model)
-            return SubwordTokenizer(_vocabulary(folder, about, scheme), model)
+            merges = about["config"].get("model", _DEFAULTS["model"])
+            return SubwordTokenizer(_vocabulary(folder, about, scheme), model, merges)
         case "byte":
             return ByteTokenizer(_vocabulary(folder, about, byte_values.SCHEME))
         case "char":

@@ -11,9 +11,9 @@ would otherwise end up in its bytes.
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,13 +21,11 @@ import pyarrow as pa
 import sentencepiece as spm
 
 from textmill.base.errors import UserError
-from textmill.tokenizers.strings import offsets_of
+from textmill.tokenizers.chunks import ChunkEncoder, escape, unescape
+from textmill.tokenizers.counting import Text, blocks_of_text, by_threads
 from textmill.tokenizers.tokenizer import Encoded
 from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, with_reserved
 
-SPACE_MARK = "\u2581"
-ESCAPE = "\ue000"
-UNKNOWN_MARK = "\u2585"
 THREADS = 2
 LONGEST_LINE = 1 << 30
 FEWEST_PIECES, MOST_PIECES = 300, 1_000_000
@@ -61,10 +59,13 @@ class SubwordTokenizer:
     kind = "subword"
     unit = "subword"
 
-    def __init__(self, vocabulary: Vocabulary, model: bytes) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, model: bytes, merges: Literal["bpe", "unigram"]
+    ) -> None:
         self.vocabulary = vocabulary
         self.model = model
-        self._processor = spm.SentencePieceProcessor(model_proto=model)
+        self._encoder = ChunkEncoder(model, whole_lines=merges != "bpe")
+        self._processor = self._encoder.processor
         pieces = self._processor.piece_to_id(vocabulary.tokens.to_pylist())
         # A further reserved id has no piece; it decodes as `<s>` does, to nothing.
         further = [BEGIN] * (len(vocabulary.reserved) - len(RESERVED))
@@ -74,12 +75,8 @@ class SubwordTokenizer:
 
     def encode(self, lines: pa.Array) -> Encoded:
         """See `Tokenizer.encode`."""
-        texts = lines.to_pylist()
-        pieces, offsets = _encode(self._processor, texts)
-        ids = self._id_of[pieces]
-        decoded = self._processor.decode(_rows(pieces, offsets), num_threads=THREADS)
-        lossy = sum(unescape(back) != text for back, text in zip(decoded, texts, strict=True))
-        return Encoded(ids, offsets, pa.array([], pa.string()), lossy)
+        pieces, offsets, lossy_lines = self._encoder.encode(lines)
+        return Encoded(self._id_of[pieces], offsets, pa.array([], pa.string()), lossy_lines)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a piece sequence; reserved ids give nothing."""
@@ -87,16 +84,15 @@ class SubwordTokenizer:
         return unescape(self._processor.decode(pieces.tolist()))
 
 
-def train_subwords(lines: pa.Array, config: SubwordConfig, name: str = "NAME") -> SubwordTokenizer:
+def train_subwords(text: Text, config: SubwordConfig, name: str = "NAME") -> SubwordTokenizer:
     """Learn the merges from a training text.
 
     UserError where it cannot give `pieces`; name: the tokenizer's entry, which the message names.
     """
-    texts = lines.to_pylist()
-    model = _train_model(texts, config, name)
-    processor = spm.SentencePieceProcessor(model_proto=model)
-    pieces, _ = _encode(processor, texts)
-    counts = np.bincount(pieces, minlength=len(processor))
+    model = _train_model(text, config, name)
+    encoder = ChunkEncoder(model, whole_lines=config.model != "bpe")
+    processor = encoder.processor
+    counts = np.sum(by_threads(text, partial(_count, encoder)), axis=0)
     names = processor.id_to_piece(list(range(len(RESERVED), len(processor))))
     order = sorted(range(len(names)), key=lambda i: (-counts[len(RESERVED) + i], names[i]))
     reserved = with_reserved(config.reserved)
@@ -108,7 +104,14 @@ def train_subwords(lines: pa.Array, config: SubwordConfig, name: str = "NAME") -
         unknown="none",
         reserved=reserved,
     )
-    return SubwordTokenizer(vocabulary, model)
+    return SubwordTokenizer(vocabulary, model, config.model)
+
+
+def _count(encoder: ChunkEncoder, pieces: Iterator[pa.Array]) -> np.ndarray:
+    counts = np.zeros(len(encoder.processor), np.int64)
+    for lines in pieces:
+        counts += np.bincount(encoder.encode(lines)[0], minlength=len(counts))
+    return counts
 
 
 def scheme_of(model: bytes) -> str:
@@ -116,12 +119,12 @@ def scheme_of(model: bytes) -> str:
     return f"subword: sentencepiece {hashlib.sha256(model).hexdigest()}"
 
 
-def _train_model(texts: list[str], config: SubwordConfig, name: str) -> bytes:
+def _train_model(text: Text, config: SubwordConfig, name: str) -> bytes:
     pieces = config.pieces - len(config.reserved)
     writer = io.BytesIO()
     try:
         spm.SentencePieceTrainer.train(
-            sentence_iterator=(escape(text) for text in texts if text),
+            sentence_iterator=(escape(line) for line in _lines(text) if line),
             model_writer=writer,
             model_type=config.model,
             vocab_size=pieces,
@@ -140,10 +143,18 @@ def _train_model(texts: list[str], config: SubwordConfig, name: str) -> bytes:
         )
     except (RuntimeError, OSError) as error:
         what, help_ = _explained(
-            str(error), config.pieces, name, empty=not any(texts), further=len(config.reserved)
+            str(error),
+            config.pieces,
+            name,
+            empty=not any(_lines(text)),
+            further=len(config.reserved),
         )
         raise UserError(what, where=f"params.yaml: tokenizers.{name}", next_step=help_) from None
     return writer.getvalue()
+
+
+def _lines(text: Text) -> Iterator[str]:
+    return (line for block in blocks_of_text(text) for line in block.to_pylist())
 
 
 def _explained(
@@ -173,36 +184,3 @@ def _too_many(pieces: int, most: int, name: str) -> tuple[str, str]:
         return what, f"set tokenizers.{name}.pieces to {most} or less in params.yaml"
     remove = f"remove tokenizers.{name} and the models over it from params.yaml"
     return f"{what}, and {FEWEST_PIECES} is the least", f"use more text, or {remove}"
-
-
-def _encode(
-    processor: spm.SentencePieceProcessor, texts: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    rows = processor.encode([escape(text) for text in texts], out_type=int, num_threads=THREADS)
-    offsets = offsets_of(np.fromiter(map(len, rows), np.int64, count=len(rows)))
-    flat = np.fromiter(chain.from_iterable(rows), np.int64, count=int(offsets[-1]))
-    return flat, offsets
-
-
-def _rows(flat: np.ndarray, offsets: np.ndarray) -> list[list[int]]:
-    values = flat.tolist()
-    return [values[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-
-
-_ESCAPES = {ESCAPE: ESCAPE + "0", SPACE_MARK: ESCAPE + "1", UNKNOWN_MARK: ESCAPE + "2"}
-
-
-def escape(text: str) -> str:
-    """Write sentencepiece's own signs (and the escape sign U+E000 itself) in ones that it keeps."""
-    for sign, escaped in _ESCAPES.items():
-        if sign in text:
-            text = text.replace(sign, escaped)
-    return text
-
-
-def unescape(text: str) -> str:
-    """Undo `escape`."""
-    if ESCAPE in text:
-        for sign, escaped in reversed(_ESCAPES.items()):
-            text = text.replace(escaped, sign)
-    return text

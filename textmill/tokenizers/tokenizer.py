@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from textmill.tokenizers import kernels
+from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.strings import as_column, offsets_of
 from textmill.tokenizers.vocabulary import END, Vocabulary
 
@@ -65,11 +67,8 @@ def encode_line(tokenizer: Tokenizer, line: str) -> list[int]:
 
 
 def with_line_ends(ids: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put `</s>` at the end of every line of a flat column."""
-    lengths = np.diff(offsets) + 1
-    longer = offsets_of(lengths)
-    tokens = np.full(int(longer[-1]), END, dtype=ids.dtype)
-    is_text = np.ones(len(tokens), dtype=bool)
-    is_text[longer[1:] - 1] = False
-    tokens[is_text] = ids
-    return tokens, longer
+    """Put `</s>` at the end of every line of a flat column of ids (uint16 or uint32)."""
+    longer = np.empty(len(ids) + len(offsets) - 1, ids.dtype)
+    ends = np.empty(len(offsets), np.int64)
+    kernels.append_to_lines(read_only(ids), read_only(offsets), END, longer, ends)
+    return longer, ends

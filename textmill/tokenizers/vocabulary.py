@@ -19,9 +19,9 @@ import pyarrow as pa
 from textmill.base.errors import UserError, nearest
 from textmill.base.files import read_table, write_table
 from textmill.tokenizers.counting import count_types
-from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.lookup import TokenTable, table_of
 from textmill.tokenizers.nested import map_leaves
-from textmill.tokenizers.strings import as_column, flat_bytes
+from textmill.tokenizers.strings import Units, as_column, flat_bytes, units_of
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 RESERVED = ("<unk>", "<s>", "</s>")
@@ -86,7 +86,7 @@ class Vocabulary:
         return self.token_to_id(token)
 
     def __contains__(self, token: str) -> bool:
-        return bool(self.ids_of(as_column([token]))[0] != UNKNOWN)
+        return bool(self.ids_of(units_of(as_column([token])))[0] != UNKNOWN)
 
     @overload
     def id_to_token(self, id: int) -> str: ...
@@ -109,7 +109,7 @@ class Vocabulary:
         UNKNOWN where the vocabulary lacks one. The name of a reserved id is text like any other
         here; `reserved_id` gives the id.
         """
-        return map_leaves(token, lambda tokens: self.ids_of(as_column(tokens)).tolist())
+        return map_leaves(token, lambda tokens: self.ids_of(units_of(as_column(tokens))).tolist())
 
     def reserved_id(self, name: str) -> int:
         """The id of a reserved name. UserError where it is not reserved."""
@@ -127,14 +127,14 @@ class Vocabulary:
         texts = iter(self.tokens.take(pa.array(ordinary, pa.int64())).to_pylist())
         return [self.reserved[one] if one < n_reserved else next(texts) for one in ids]
 
-    def ids_of(self, tokens: pa.Array) -> np.ndarray:
-        """Ids (`dtype`) of a column of tokens; UNKNOWN where the vocabulary lacks one."""
+    def ids_of(self, tokens: Units) -> np.ndarray:
+        """Ids (`dtype`) of tokens of a text; UNKNOWN where the vocabulary lacks one."""
         rows = self._table.rows_of(tokens)
         return np.where(rows < 0, UNKNOWN, rows + len(self.reserved)).astype(self.dtype)
 
     @cached_property
     def _table(self) -> TokenTable:
-        return TokenTable(self.tokens)
+        return table_of(self.tokens)
 
     def _fingerprint(self) -> str:
         """sha256 over the scheme, the reserved names, each token's length (4 bytes) and bytes."""
@@ -167,7 +167,7 @@ def from_tokens(
     """Count a running text's tokens, then as `from_counts`."""
     column = tokens if isinstance(tokens, pa.Array) else pa.array(list(tokens), pa.string())
     return from_counts(
-        *count_types([column]),
+        *count_types(column),
         scheme=scheme,
         minimum_frequency=minimum_frequency,
         maximum_size=maximum_size,

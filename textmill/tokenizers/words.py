@@ -1,16 +1,14 @@
 """Words: runs of characters between spaces (U+0020)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from textmill.tokenizers.counting import count_types
+from textmill.tokenizers.counting import Text, count_types
 from textmill.tokenizers.splitting import split_words
-from textmill.tokenizers.strings import blocks_of, offsets_of
+from textmill.tokenizers.strings import Units, blocks_of
 from textmill.tokenizers.tokenizer import Encoded, joined
 from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
 
@@ -56,39 +54,32 @@ class WordTokenizer:
         return joined([self._encode(block) for block in blocks_of(lines)], self.vocabulary)
 
     def _encode(self, lines: pa.Array) -> Encoded:
-        words, offsets = split_words(lines)
-        ids = self.vocabulary.ids_of(words)
-        unknown_texts = words.filter(pa.array(ids == UNKNOWN)).cast(pa.string())
-        return Encoded(ids, offsets, unknown_texts, _lossy_lines(lines, words, offsets))
+        words = split_words(lines)
+        ids = self.vocabulary.ids_of(words.units)
+        unknown_texts = words.units.column(ids == UNKNOWN).cast(pa.string())
+        return Encoded(ids, words.offsets, unknown_texts, words.lossy_lines)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Words joined by one space."""
         return " ".join(self.vocabulary.id_to_token(int(i)) for i in ids)
 
 
-def train_words(lines: pa.Array, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:
+def train_words(text: Text, config: WordConfig) -> tuple[WordTokenizer, pa.StringArray]:
     """The tokenizer of a training text and the words that it maps to `<unk>`."""
-    words = (split_words(block)[0] for block in blocks_of(lines))
-    vocabulary, dropped = learn_vocabulary(words, config, SCHEME)
+    vocabulary, dropped = learn_vocabulary(
+        text, lambda lines: split_words(lines).units, config, SCHEME
+    )
     return WordTokenizer(vocabulary), dropped
 
 
 def learn_vocabulary(
-    tokens: Iterable[pa.Array], config: WordConfig, scheme: str
+    text: Text, split: Callable[[pa.Array], Units], config: WordConfig, scheme: str
 ) -> tuple[Vocabulary, pa.StringArray]:
-    """The vocabulary of a running text, given in pieces, and the types that it leaves out."""
+    """The vocabulary of a training text's tokens, and the types that it leaves out."""
     return from_counts(
-        *count_types(tokens),
+        *count_types(text, split),
         scheme=scheme,
         minimum_frequency=config.minimum_frequency,
         maximum_size=config.maximum_size,
         reserved=with_reserved(config.reserved),
     )
-
-
-def _lossy_lines(lines: pa.Array, words: pa.Array, offsets: np.ndarray) -> int:
-    """Lines whose bytes are not those of their words and single spaces between them."""
-    word_bytes = offsets_of(pc.binary_length(words).to_numpy())
-    n_words = np.diff(offsets)
-    expected = np.diff(word_bytes[offsets]) + np.maximum(n_words - 1, 0)
-    return int(np.sum(expected != pc.binary_length(lines).to_numpy()))

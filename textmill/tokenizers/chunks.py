@@ -1,0 +1,126 @@
+"""Subword encoding by chunks, each distinct one once.
+
+A chunk is a space and the run of other characters behind it, or the beginning of a line as far as
+its first space. Sentencepiece splits at spaces while it learns, so its pieces hold a space at most
+at their beginning, and no merge can reach over a chunk's beginning: the ids of a line are those of
+its chunks, one after the other. Since a text repeats its words, a chunk in thirty is encoded, and
+the rest is gathered. (Kudo and Richardson 2018; `SplitIntoWords` in sentencepiece.)
+
+That holds for byte-pair merges, which are made inside each chunk in the same order wherever it
+stands. A unigram model adds up its logarithms from the line's beginning in 32 bits, so what is
+close to a tie may fall another way further on (in WikiText-2, one line in 1,500); it is given whole
+lines, and so is any model whose pieces hold inner spaces.
+"""
+
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+import sentencepiece as spm
+
+from textmill.tokenizers import kernels
+from textmill.tokenizers.compiled import read_only
+from textmill.tokenizers.lookup import TokenTable
+from textmill.tokenizers.strings import Units, blocks_of, flat_bytes, offsets_of, units_of
+
+SPACE_MARK = "\u2581"
+ESCAPE = "\ue000"
+UNKNOWN_MARK = "\u2585"
+_MOST_CHUNKS = 1 << 19
+"""How many distinct chunks are kept at once, with their ids about 100 MB."""
+
+
+class ChunkEncoder:
+    """Sentencepiece's own ids of lines, and whether it gives the lines back."""
+
+    def __init__(self, model: bytes, *, whole_lines: bool) -> None:
+        self.processor = spm.SentencePieceProcessor(model_proto=model)
+        names = self.processor.id_to_piece(list(range(len(self.processor))))
+        self._whole_lines = whole_lines or any(SPACE_MARK in name[1:] for name in names)
+
+    def encode(self, lines: pa.Array) -> tuple[np.ndarray, np.ndarray, int]:
+        """uint32 ids and int64 line offsets; how many lines the ids would not give back."""
+        known = _Known(self.processor)
+        ids, lengths, lossy_lines = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
+        for block in blocks_of(lines):
+            if len(known.table) > _MOST_CHUNKS:
+                known = _Known(self.processor)
+            units, offsets = self._split(block)
+            rows = known.rows_of(units)
+            ids.append(known.ids_of(rows))
+            ends = offsets_of(known.lengths[rows])[offsets]
+            lengths.append(np.diff(ends))
+            lossy = np.flatnonzero(known.lossy[rows])
+            lossy_lines += len(np.unique(np.searchsorted(offsets, lossy, side="right")))
+        return np.concatenate(ids), offsets_of(np.concatenate(lengths)), lossy_lines
+
+    def _split(self, lines: pa.Array) -> tuple[Units, np.ndarray]:
+        """The chunks of lines and the lines' offsets in them."""
+        if self._whole_lines:
+            return units_of(lines), np.arange(len(lines) + 1)
+        data, bounds = flat_bytes(lines)
+        starts, offsets = np.empty(len(data) + 1, np.int64), np.empty(len(bounds), np.int64)
+        n = kernels.find_chunks(data, bounds, starts, offsets)
+        return Units(data, starts[:n], starts[1 : n + 1]), offsets
+
+
+class _Known:
+    """Distinct chunks and what sentencepiece makes of each.
+
+    lengths: int64, ids a chunk. lossy: bool, whether the ids do not give the chunk back.
+    """
+
+    def __init__(self, processor: spm.SentencePieceProcessor) -> None:
+        self._processor = processor
+        self.table = TokenTable()
+        self.lengths = np.zeros(0, np.int64)
+        self.lossy = np.zeros(0, bool)
+        self._ids = np.zeros(0, np.uint32)
+
+    def rows_of(self, chunks: Units) -> np.ndarray:
+        """int32 row of each chunk; those that are new are encoded."""
+        known = len(self.table)
+        rows = self.table.add(chunks)
+        if known < len(self.table):
+            self._encode(self.table.texts[known:].to_pylist())
+        return rows
+
+    def _encode(self, texts: list[str]) -> None:
+        """Encode new chunks, on this thread alone: a pool gives each of its own another piece."""
+        together = "".join(texts)
+        has_signs = any(sign in together for sign in _ESCAPES)
+        escaped = [escape(text) for text in texts] if has_signs else texts
+        encoded = self._processor.encode(escaped, out_type=int, num_threads=1)
+        given_back = self._processor.decode(encoded, num_threads=1)
+        lossy = [back != text for back, text in zip(given_back, escaped, strict=True)]
+        lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
+        ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
+        self.lengths = np.append(self.lengths, lengths)
+        self.lossy = np.append(self.lossy, lossy)
+        self._ids = np.append(self._ids, ids)
+
+    def ids_of(self, rows: np.ndarray) -> np.ndarray:
+        """The ids of chunks, one after the other."""
+        gathered = np.empty(int(self.lengths[rows].sum()), np.uint32)
+        offsets = offsets_of(self.lengths)
+        kernels.gather(read_only(self._ids), read_only(offsets), read_only(rows), gathered)
+        return gathered
+
+
+_ESCAPES = {ESCAPE: ESCAPE + "0", SPACE_MARK: ESCAPE + "1", UNKNOWN_MARK: ESCAPE + "2"}
+
+
+def escape(text: str) -> str:
+    """Write sentencepiece's own signs (and the escape sign U+E000 itself) in ones that it keeps."""
+    for sign, escaped in _ESCAPES.items():
+        if sign in text:
+            text = text.replace(sign, escaped)
+    return text
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    if ESCAPE in text:
+        for sign, escaped in reversed(_ESCAPES.items()):
+            text = text.replace(escaped, sign)
+    return text
