@@ -14,6 +14,7 @@ BENCHMARKS = (
     "intervals",
     "threads",
     "faults",
+    "cleaning",
     "corpus",
 )
 
@@ -38,6 +39,6 @@ def test_make_bench_runs_them_all(root):
     }
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram training intervals threads faults corpus;"
+        "for name in pipeline services ngram training intervals threads faults cleaning corpus;"
         in (root / "Makefile").read_text()
     )
