@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Whoever starts the tests in the background may have them ignore Ctrl-C, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -17,6 +18,12 @@ for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
 # Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
+
+# How long an example takes says how busy the machine is, nothing else.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).parent.parent
 TEST_DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", ROOT.parent / "shared" / "data"))

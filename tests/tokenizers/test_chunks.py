@@ -90,15 +90,13 @@ def test_few_chunks_are_kept_and_the_ids_stay(encoder, monkeypatch):
 
 
 def test_a_lossy_chunk_makes_its_lines_lossy(encoder, monkeypatch):
-    """As if sentencepiece gave back one word wrongly."""
-    real = encoder.processor.decode
+    """As if sentencepiece gave the pieces of another word."""
+    real = encoder.processor.encode
 
     class Wrong:
-        encode = staticmethod(encoder.processor.encode)
-
         @staticmethod
-        def decode(rows, **options):
-            return [text.replace("corn", "c0rn") for text in real(rows, **options)]
+        def encode(texts, **options):
+            return real([text.replace("corn", "c0rn") for text in texts], **options)
 
     monkeypatch.setattr(encoder, "processor", Wrong)
     assert by_chunks(encoder, ["a mill", "corn corn", "the corn", "", "mill"])[1] == 2

@@ -12,7 +12,7 @@ close to a tie may fall another way further on (in WikiText-2, one line in 1,500
 lines, and so is any model whose pieces hold inner spaces.
 """
 
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -37,14 +37,15 @@ class ChunkEncoder:
         self.processor = spm.SentencePieceProcessor(model_proto=model)
         names = self.processor.id_to_piece(list(range(len(self.processor))))
         self._whole_lines = whole_lines or any(SPACE_MARK in name[1:] for name in names)
+        self._bytes_of = _BytesOf(self.processor, names)
 
     def encode(self, lines: pa.Array) -> tuple[np.ndarray, np.ndarray, int]:
         """uint32 ids and int64 line offsets; how many lines the ids would not give back."""
-        known = _Known(self.processor)
+        known = _Known(self.processor, self._bytes_of)
         ids, lengths, lossy_lines = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
         for block in blocks_of(lines):
             if len(known.table) > _MOST_CHUNKS:
-                known = _Known(self.processor)
+                known = _Known(self.processor, self._bytes_of)
             units, offsets = self._split(block)
             rows = known.rows_of(units)
             ids.append(known.ids_of(rows))
@@ -64,14 +65,39 @@ class ChunkEncoder:
         return Units(data, starts[:n], starts[1 : n + 1]), offsets
 
 
+class _BytesOf:
+    """The UTF-8 bytes that each piece stands for; none for reserved ones."""
+
+    def __init__(self, processor: spm.SentencePieceProcessor, names: list[str]) -> None:
+        texts = [
+            bytes([int(name[3:5], 16)])  # <0x1F>
+            if processor.is_byte(piece)
+            else b""
+            if processor.is_control(piece) or processor.is_unknown(piece)
+            else name.replace(SPACE_MARK, " ").encode()
+            for piece, name in enumerate(names)
+        ]
+        self._flat = np.frombuffer(b"".join(texts), np.uint8)
+        self._lengths = np.array([len(text) for text in texts], np.int64)
+        self._starts = offsets_of(self._lengths)
+
+    def gather(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """uint8 bytes of pieces, one after the other, and int64 offsets of the pieces in them."""
+        lengths = self._lengths[ids]
+        offsets = offsets_of(lengths)
+        places = np.arange(offsets[-1]) + np.repeat(self._starts[ids] - offsets[:-1], lengths)
+        return self._flat[places], offsets
+
+
 class _Known:
     """Distinct chunks and what sentencepiece makes of each.
 
     lengths: int64, ids a chunk. lossy: bool, whether the ids do not give the chunk back.
     """
 
-    def __init__(self, processor: spm.SentencePieceProcessor) -> None:
+    def __init__(self, processor: spm.SentencePieceProcessor, bytes_of: _BytesOf) -> None:
         self._processor = processor
+        self._bytes_of = bytes_of
         self.table = TokenTable()
         self.lengths = np.zeros(0, np.int64)
         self.lossy = np.zeros(0, bool)
@@ -91,13 +117,22 @@ class _Known:
         has_signs = any(sign in together for sign in _ESCAPES)
         escaped = [escape(text) for text in texts] if has_signs else texts
         encoded = self._processor.encode(escaped, out_type=int, num_threads=1)
-        given_back = self._processor.decode(encoded, num_threads=1)
-        lossy = [back != text for back, text in zip(given_back, escaped, strict=True)]
         lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
         ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
+        lossy = self._are_lossy(ids, offsets_of(lengths), escaped)
         self.lengths = np.append(self.lengths, lengths)
         self.lossy = np.append(self.lossy, lossy)
         self._ids = np.append(self._ids, ids)
+
+    def _are_lossy(self, ids: np.ndarray, offsets: np.ndarray, texts: list[str]) -> np.ndarray:
+        """Bool a text: whether the bytes of its pieces are other bytes."""
+        found, places = self._bytes_of.gather(ids)
+        bounds = places[offsets]
+        wanted, ends = flat_bytes(pa.array(texts, pa.large_string()))
+        if np.array_equal(bounds, ends) and np.array_equal(found, wanted):
+            return np.zeros(len(texts), bool)
+        pairs = zip(_cut(found, bounds), _cut(wanted, ends), strict=True)
+        return np.array([mine != theirs for mine, theirs in pairs])
 
     def ids_of(self, rows: np.ndarray) -> np.ndarray:
         """The ids of chunks, one after the other."""
@@ -105,6 +140,11 @@ class _Known:
         offsets = offsets_of(self.lengths)
         kernels.gather(read_only(self._ids), read_only(offsets), read_only(rows), gathered)
         return gathered
+
+
+def _cut(flat: np.ndarray, bounds: np.ndarray) -> list[bytes]:
+    whole = flat.tobytes()
+    return [whole[start:stop] for start, stop in pairwise(bounds.tolist())]
 
 
 _ESCAPES = {ESCAPE: ESCAPE + "0", SPACE_MARK: ESCAPE + "1", UNKNOWN_MARK: ESCAPE + "2"}
