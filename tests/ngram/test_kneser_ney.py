@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
+from textmill.ngram.tables import unpack
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -30,12 +31,14 @@ def read_arpa(path):
 def looked_up(model, words):
     """(log10 p, log10 backoff) of an n-gram that the model holds, by walking the tables."""
     ids = {model.vocabulary.id_to_token(i): i for i in range(len(model.vocabulary))}
+    tables = list(unpack(model.orders))
     row = ids[words[0]]
-    for table, word in zip(model.tables[1:], words[1:], strict=False):
-        key = row * model.size + ids[word]
-        row = int(np.searchsorted(table.keys, key))
-        assert table.keys[row] == key, words
-    table = model.tables[len(words) - 1]
+    for table, word in zip(tables[1:], words[1:], strict=False):
+        after = slice(table.starts[row], table.starts[row + 1])
+        row = after.start + int(np.searchsorted(table.words[after], ids[word]))
+        assert row < after.stop, words
+        assert table.words[row] == ids[word], words
+    table = tables[len(words) - 1]
     return np.log10(table.probabilities[row]), np.log10(table.backoffs[row])
 
 

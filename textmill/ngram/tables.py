@@ -1,0 +1,83 @@
+"""One representation of every n-gram model: a trie with a probability and a weight an n-gram.
+
+Whatever the method, p(w|h) is the probability stored for the longest n-gram that ends hw and is
+there, times the backoff weights of the contexts that were longer. An interpolated method stores
+the sum of all its terms, a backoff method the discounted estimate alone; the reader need not know.
+`OrderTable` is an order as the methods make it, `PackedOrder` as it is queried and stored.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTable:
+    """One order; C n-grams in the order below, G in this one. Row r of order 1 is the id r.
+
+    starts: (C+1), the words after row r of the order below are rows starts[r] to starts[r+1].
+    words: uint32 (G), the last word; ascending after each context.
+    probabilities: float64 (G), p(last word | the words before it).
+    backoffs: float64 (G), the weight of the lower order after this n-gram; 1 if nothing followed.
+    """
+
+    starts: np.ndarray
+    words: np.ndarray
+    probabilities: np.ndarray
+    backoffs: np.ndarray
+
+    def contexts(self) -> np.ndarray:
+        """int64 (G), row of each n-gram's context in the order below."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOrder:
+    """One order in columns; backoffs and ends are None at the highest order.
+
+    ends: the words after row r are rows ends[r-1] (0 for r = 0) to ends[r] of the order above.
+    """
+
+    words: Column
+    probabilities: Column
+    backoffs: Column | None
+    ends: Column | None
+
+
+def pack(tables: Iterable[OrderTable], precision: Precision) -> Iterator[PackedOrder]:
+    """Columns of each order; an order is let go of once the next one is there."""
+    lower: OrderTable | None = None
+    for table in tables:
+        if lower is not None:
+            yield _packed(lower, table.starts, precision)
+        lower = table
+    if lower is not None:
+        yield _packed(lower, None, precision)
+
+
+def unpack(orders: Iterable[PackedOrder]) -> Iterator[OrderTable]:
+    """The tables that `pack` was given, in the precision that it kept."""
+    starts = None
+    for order in orders:
+        rows = order.words.rows
+        yield OrderTable(
+            np.array([0, rows]) if starts is None else starts,
+            order.words.integers().astype(np.uint32),
+            order.probabilities.numbers(),
+            np.ones(rows) if order.backoffs is None else order.backoffs.numbers(),
+        )
+        if order.ends is not None:
+            starts = np.append(0, order.ends.integers())
+
+
+def _packed(table: OrderTable, starts: np.ndarray | None, precision: Precision) -> PackedOrder:
+    """starts: those of the order above, None where there is none."""
+    return PackedOrder(
+        of_integers(table.words),
+        of_numbers(table.probabilities, precision),
+        None if starts is None else of_numbers(table.backoffs, precision),
+        None if starts is None else of_integers(starts[1:]),
+    )
