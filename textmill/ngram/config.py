@@ -21,6 +21,7 @@ Method = Literal[
     "kneser_ney",
     "jelinek_mercer",
     "stupid_backoff",
+    "imported",
 ]
 EventSpace = Literal["all", "observed"]
 
@@ -41,6 +42,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "kneser_ney": {"modified": True, "kenlm_compat": False, **_UNIGRAMS, **_CUT},
     "jelinek_mercer": {**_UNIGRAMS, **_CUT},
     "stupid_backoff": {"alpha": 0.4},
+    "imported": {},
 }
 _WORDS = {
     "uniform": "uniform",
@@ -50,6 +52,7 @@ _WORDS = {
     "witten_bell": "Witten-Bell",
     "jelinek_mercer": "Jelinek-Mercer",
     "stupid_backoff": "stupid backoff",
+    "imported": "imported",
 }
 
 
@@ -59,7 +62,8 @@ class NgramConfig:
 
     tokenizer: the name of the tokenization it is trained on.
     method: see docs/ngrams.md; `additive` is maximum likelihood with `k` added to every event,
-        `kneser_ney` interpolated modified Kneser-Ney (Chen and Goodman 1998).
+        `kneser_ney` interpolated modified Kneser-Ney (Chen and Goodman 1998). `imported` is what
+        was read from an ARPA file, and nothing that can be trained.
     order: N, at least 1; `uniform` has none.
     k: additive only, above 0 (default 1).
     reliable_count: good_turing only. Counts above it are not discounted (default 5, Katz's).

@@ -60,6 +60,11 @@ def estimate(
     Without lines the result is uniform. Raises UserError where tokens do not fit the vocabulary.
     """
     size = len(vocabulary)
+    if config.method == "imported":
+        raise UserError(
+            "imported is no method of estimation, it names what was read from an ARPA file",
+            next_step="choose a method, see docs/ngrams.md",
+        )
     if config.method == "uniform":
         orders = list(pack([uniform(size)], config.precision))
         return NgramModel(vocabulary, config, orders, ngrams=(0,))

@@ -57,9 +57,7 @@ def _search(
 
 
 @numba.njit(nogil=True, cache=True)
-def how_many_before(suffixes: np.ndarray, rows: int) -> np.ndarray:
-    """(rows), how many n-grams have each suffix: how many different words stand before it."""
-    counts = np.zeros(rows, np.int32)
+def count_before(suffixes: np.ndarray, counts: np.ndarray) -> None:
+    """Add to each row how many n-grams have it as suffix: different words that stand before it."""
     for row in suffixes:
         counts[row] += 1
-    return counts

@@ -7,6 +7,7 @@ has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmp
 
 import logging
 
+import numba
 import numpy as np
 
 FALLBACK = (0.5, 1.0, 1.5)
@@ -16,7 +17,15 @@ _log = logging.getLogger(__name__)
 
 def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     """n_1 to n_4: how many n-grams have an adjusted count of 1, 2, 3 and 4."""
-    return np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5]
+    n = np.zeros(6, np.int64)
+    _count(adjusted, n)
+    return n[1:5]
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(adjusted: np.ndarray, n: np.ndarray) -> None:
+    for count in adjusted:
+        n[min(count, 5)] += 1
 
 
 def discounts_of(order: int, n: np.ndarray, *, modified: bool) -> np.ndarray:

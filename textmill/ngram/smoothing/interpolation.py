@@ -4,13 +4,13 @@
     total(h) = sum over v of weight(hv),  backoff(h) = sum over v of freed(hv) / total(h)
 
 h' is h without its first word. A method says what each n-gram keeps (numerator), gives up (freed)
-and counts (weight); numerator + freed summed over v is total(h), so p sums to one. An n-gram that
-a count cut-off leaves out gives up all its weight. The unigrams are interpolated with the uniform
-distribution over the event space.
+and counts (weight) by how often it occurs; numerator + freed summed over v is total(h), so p sums
+to one. An n-gram that a count cut-off leaves out gives up all its weight. The unigrams are
+interpolated with the uniform distribution over the event space.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numba
 import numpy as np
@@ -24,11 +24,21 @@ from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """float64 (G) each: what every n-gram of an order keeps, gives up and counts."""
+    """Of an order: what an n-gram of count c keeps, gives up and counts.
 
-    numerators: np.ndarray
-    freed: np.ndarray
-    weights: np.ndarray
+    counts: (G), adjusted or raw, as the method has it.
+    kept: numerator is kept * c - taken[c], freed (1 - kept) * c + taken[c] + new[c], weight
+    c + new[c]. taken, new: float64 (4), by a count of 0, 1, 2, 3 and more.
+    """
+
+    counts: np.ndarray
+    kept: float = 1.0
+    taken: np.ndarray = field(default_factory=lambda: np.zeros(4))
+    new: np.ndarray = field(default_factory=lambda: np.zeros(4))
+
+    def parts(self) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+        """What compiled code takes."""
+        return self.counts, self.kept, self.taken, self.new
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +62,16 @@ def interpolated(
     shares: from an order to its n-grams' shares. cutoffs: see `NgramConfig`.
     """
     below = lowest(counts[0], shares(1), unigrams)
-    kept_below = np.ones(len(below.words), dtype=bool)
+    kept_below = np.ones(0, dtype=bool)
     for n, table in enumerate(counts[1:], start=2):
-        parts = shares(n)
-        kept = table.counts > cutoff(cutoffs, n)
-        if not kept.all():
-            parts.freed[~kept] = parts.weights[~kept]
-            parts.numerators[~kept] = 0.0
-        totals = sums_after(table.starts, parts.weights)
-        freed = sums_after(table.starts, parts.freed)
-        backoffs = np.divide(freed, totals, out=np.ones(len(totals)), where=totals > 0)
-        yield without(below.starts, below.words, below.probabilities, backoffs, kept_below)
+        least = cutoff(cutoffs, n) + 1
+        backoffs = np.ones(len(table.starts) - 1)
         probabilities = np.empty(len(table.words))
-        columns = table.starts, parts.numerators, totals, backoffs
-        lower = below.probabilities, suffixes[n - 2], probabilities
-        over_ranges(lambda first, end: _combine(first, end, *columns, *lower), len(totals))  # noqa: B023
+        columns = table.starts, shares(n).parts(), table.counts, least
+        lower = below.probabilities, suffixes[n - 2], backoffs, probabilities
+        over_ranges(lambda first, end: _combine(first, end, *columns, *lower), len(backoffs))  # noqa: B023
+        yield without(below.starts, below.words, below.probabilities, backoffs, kept_below)
+        kept = table.counts >= least if least > 1 else np.ones(0, dtype=bool)
         starts = without_contexts(table.starts, kept, kept_below)
         below = OrderTable(starts, table.words, probabilities, np.ones(0))
         kept_below = kept
@@ -86,33 +91,34 @@ def without(
     backoffs: np.ndarray,
     kept: np.ndarray,
 ) -> OrderTable:
-    """The rows that are kept; `starts` is already of them."""
-    if kept.all():
+    """The rows that are kept, all of them where `kept` is empty; `starts` is already of them."""
+    if not len(kept):
         return OrderTable(starts, words, probabilities, backoffs)
     return OrderTable(starts, words[kept], probabilities[kept], backoffs[kept])
 
 
 def without_contexts(starts: np.ndarray, kept: np.ndarray, kept_below: np.ndarray) -> np.ndarray:
     """Where the kept continuations of each kept context begin; those of others are not kept."""
-    if kept.all() and kept_below.all():
-        return starts
-    rows_before = np.append(0, np.cumsum(kept))
-    return np.append(rows_before[starts[:-1]][kept_below], rows_before[-1])
+    if len(kept):
+        starts = np.append(0, np.cumsum(kept))[starts]
+    return np.append(starts[:-1][kept_below], starts[-1]) if len(kept_below) else starts
 
 
 def lowest(table: OrderCounts, shares: Shares, unigrams: Unigrams) -> OrderTable:
     """p(w) = numerator / total + the freed mass shared evenly by its receivers."""
     is_event = events(table.counts, unigrams.event_space)
-    total = shares.weights.sum()
+    counts, kept, taken, new = shares.parts()
+    taken, new = (amounts[np.minimum(counts, 3)] for amounts in (taken, new))
+    total = (counts + new).sum()
     if total == 0:
         probabilities = is_event / is_event.sum()
     else:
         receives = is_event
-        unseen = is_event & (shares.weights == 0)
+        unseen = is_event & (counts == 0)
         if not unigrams.interpolate and np.any(unseen):
             receives = unseen
-        probabilities = shares.numerators / total
-        probabilities += shares.freed.sum() / total * receives / receives.sum()
+        freed = ((1 - kept) * counts + taken + new).sum()
+        probabilities = (kept * counts - taken) / total + freed / total * receives / receives.sum()
     return OrderTable(table.starts, table.words, probabilities, np.ones(0))
 
 
@@ -147,16 +153,35 @@ def _combine(
     first: int,
     end: int,
     starts: np.ndarray,
-    numerators: np.ndarray,
-    totals: np.ndarray,
-    backoffs: np.ndarray,
+    shares: tuple[np.ndarray, float, np.ndarray, np.ndarray],
+    occurrences: np.ndarray,
+    least: int,
     below: np.ndarray,
     suffixes: np.ndarray,
+    backoffs: np.ndarray,
     probabilities: np.ndarray,
 ) -> None:
+    """Backoffs of the contexts first to end - 1, and probabilities of what follows them."""
+    counts, kept, taken, new = shares
     for context in range(first, end):
-        total, backoff = totals[context], backoffs[context]
-        for row in range(starts[context], starts[context + 1]):
+        rows = range(starts[context], starts[context + 1])
+        total, freed = 0.0, 0.0
+        for row in rows:
+            count = counts[row]
+            size = min(count, 3)
+            weight = count + new[size]
+            total += weight
+            if occurrences[row] >= least:
+                freed += (1 - kept) * count + taken[size] + new[size]
+            else:
+                freed += weight
+        if total == 0:
+            continue
+        backoff = freed / total
+        backoffs[context] = backoff
+        for row in rows:
+            count = counts[row]
+            own = kept * count - taken[min(count, 3)] if occurrences[row] >= least else 0.0
             # A product and a sum that are rounded one after the other, as numpy does.
             share = backoff * below[suffixes[row]]
-            probabilities[row] = numerators[row] / total + share
+            probabilities[row] = own / total + share

@@ -38,9 +38,7 @@ def jelinek_mercer(
     """Tables of orders 1 to N; weights: lambda_1 to lambda_N."""
 
     def shares(n: int) -> Shares:
-        occurrences = raw_counts(counts[n - 1]).astype(np.float64)
-        kept = weights[n - 1] * occurrences
-        return Shares(kept, occurrences - kept, occurrences)
+        return Shares(raw_counts(counts[n - 1]), kept=float(weights[n - 1]))
 
     return interpolated(counts, all_suffixes(counts), shares, unigrams, cutoffs)
 

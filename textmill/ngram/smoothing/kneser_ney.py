@@ -17,7 +17,7 @@ import numpy as np
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.smoothing.discounts import counts_of_counts, discounts_of
 from textmill.ngram.smoothing.interpolation import Shares, Unigrams, interpolated
-from textmill.ngram.suffixes import how_many_before, suffix_rows
+from textmill.ngram.suffixes import count_before, suffix_rows
 from textmill.ngram.tables import OrderTable
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -70,20 +70,20 @@ def adjusted_counts(table: OrderCounts, suffixes_above: np.ndarray | None) -> np
     has 0.
     """
     if suffixes_above is None:
-        adjusted = table.counts.copy()
+        adjusted = table.counts
     else:
-        adjusted = how_many_before(suffixes_above, len(table.words)).astype(table.counts.dtype)
+        adjusted = np.zeros_like(table.counts)
+        count_before(suffixes_above, adjusted)
         begin = slice(*table.after_begin)
         adjusted[begin] = table.counts[begin]
     if table.order == 1:
-        adjusted[BEGIN] = 0
+        adjusted = np.where(np.arange(len(adjusted)) == BEGIN, 0, adjusted)
     return adjusted
 
 
 def discounted(counts: np.ndarray, amounts: np.ndarray) -> Shares:
     """Counts less a discount by how large they are (1, 2, 3 and more)."""
-    taken = np.append(0.0, amounts)[np.minimum(counts, 3)]
-    return Shares(counts - taken, taken, counts.astype(np.float64))
+    return Shares(counts, taken=np.append(0.0, amounts))
 
 
 def _slip(how_often: np.ndarray, adjusted: int, raw: int) -> np.ndarray:

