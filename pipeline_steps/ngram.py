@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pipeline_steps import settings
 from textmill.ngram.config import NgramConfig
-from textmill.ngram.estimate import Text, estimate
-from textmill.ngram.storage import save
+from textmill.ngram.estimate import Text, estimate_to
 from textmill.repository import layout
 from textmill.shards.reader import read_split
 from textmill.tokenizers import store
@@ -22,7 +21,8 @@ def main() -> None:
     held_out = None
     if config.method == "jelinek_mercer":
         held_out = _text(shards, "valid", vocabulary.fingerprint, config)
-    save(estimate(*train, vocabulary, config, held_out=held_out), layout.model(key))
+    scratch = settings.scratch() / "ngram"
+    estimate_to(layout.model(key), train, vocabulary, config, scratch=scratch, held_out=held_out)
 
 
 def _text(shards: Path, split: str, fingerprint: str, config: NgramConfig) -> Text:

@@ -94,6 +94,28 @@ def test_every_number_of_an_lmplz_file_with_its_slip(train, eight_sentences):
             assert backoff == pytest.approx(log10_backoff, abs=1e-6), words
 
 
+def test_count_cutoffs_as_lmplz_prunes(train, eight_sentences):
+    model = train(
+        eight_sentences,
+        method="kneser_ney",
+        order=3,
+        event_space="observed",
+        kenlm_compat=True,
+        cutoffs=(0, 1, 1),
+    )
+    entries = read_arpa(GOLDEN / "eight_sentences_pruned.arpa")
+    assert [order.words.rows for order in model.orders][1:] == [
+        sum(len(words) == n for words in entries) for n in (2, 3)
+    ]
+    for words, (log10_p, log10_backoff) in entries.items():
+        if words == ("<s>",):
+            continue
+        p, backoff = looked_up(model, words)
+        assert p == pytest.approx(log10_p, abs=1e-6), words
+        if log10_backoff is not None:
+            assert backoff == pytest.approx(log10_backoff, abs=1e-6), words
+
+
 def test_the_slip_is_not_repeated_unasked(train, eight_sentences):
     def discounts(**compat):
         options = {"method": "kneser_ney", "order": 3, "event_space": "observed"}

@@ -37,6 +37,8 @@ METHODS = {
     "cut witten_bell": {"method": "witten_bell", "order": 3, "cutoffs": (0, 1)},
     "good_turing": {"method": "good_turing", "order": 3},
     "good_turing1": {"method": "good_turing", "order": 1},
+    "pruned kn4": {"method": "kneser_ney", "order": 4, "prune_threshold": 0.002},
+    "pruned katz": {"method": "good_turing", "order": 3, "prune_to": 20},
     "jelinek_mercer": {"method": "jelinek_mercer", "order": 3},
 }
 

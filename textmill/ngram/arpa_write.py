@@ -17,7 +17,7 @@ from textmill.base.errors import UserError
 from textmill.base.files import replacing
 from textmill.ngram.arpa_names import names_of
 from textmill.ngram.model import NgramModel
-from textmill.ngram.tables import OrderTable, unpack
+from textmill.ngram.tables import OrderTable, unpack, words_of
 from textmill.ngram.threads import in_order
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -77,12 +77,7 @@ def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:
 def _block(tables: list[OrderTable], n: int, rows: np.ndarray, names: Names) -> memoryview:
     """The lines of some rows of order n, in ascending order."""
     table = tables[n - 1]
-    words = np.empty((n, len(rows)), np.uint32)
-    at = rows
-    for level in range(n, 0, -1):
-        words[level - 1] = tables[level - 1].words[at]
-        if level > 1:
-            at = contexts_of(at, tables[level - 1].starts)
+    words = words_of(tables, n, rows)
     logs = _scaled(table.probabilities[rows])
     backoffs = _scaled(table.backoffs[rows]) if n < len(tables) else np.zeros(0, np.int64)
     data, offsets = names
@@ -98,19 +93,6 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         scaled = np.rint(np.log10(values) * SCALE)
     return np.maximum(scaled, NEVER).astype(np.int64)
-
-
-@numba.njit(nogil=True, cache=True)
-def contexts_of(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Context row of each of some ascending rows."""
-    contexts = np.empty(len(rows), np.int64)
-    if len(rows):
-        context = np.searchsorted(starts, rows[0], side="right") - 1
-        for at in range(len(rows)):
-            while starts[context + 1] <= rows[at]:
-                context += 1
-            contexts[at] = context
-    return contexts
 
 
 @numba.njit(nogil=True, cache=True)

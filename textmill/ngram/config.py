@@ -84,6 +84,8 @@ class NgramConfig:
         it. False: `</s>` is a token among others, and only a document restarts at `<s>`.
     precision: of the model file. "double" (default) is exact, "single" is half as large, "coded"
         has 8 bits a number.
+    memory_limit: bytes that estimation may take (default 4e9); a longer text is worked on in
+        pieces, in files.
     """
 
     tokenizer: str
@@ -101,6 +103,7 @@ class NgramConfig:
     kenlm_compat: bool | None = None
     sentence_boundaries: bool = True
     precision: Precision = "double"
+    memory_limit: float = 4e9
 
     def __post_init__(self) -> None:
         if self.method not in _OPTIONS:
@@ -156,6 +159,8 @@ class NgramConfig:
             raise ValueError(f"prune_threshold must be 0 or more, not {self.prune_threshold}")
         if self.prune_to is not None and self.prune_to < 0:
             raise ValueError(f"prune_to must be 0 or more, not {self.prune_to}")
+        if not 1e6 <= self.memory_limit < float("inf"):
+            raise ValueError(f"memory_limit must be at least 1e6 bytes, not {self.memory_limit}")
         if self.prune_threshold and self.prune_to:
             raise ValueError("prune_threshold and prune_to are two ways to say one thing")
 

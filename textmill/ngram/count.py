@@ -22,6 +22,7 @@ import numpy as np
 
 from textmill.base.errors import UserError
 from textmill.ngram import sorting
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.threads import THREADS, in_order
 from textmill.tokenizers.vocabulary import BEGIN, END
 
@@ -85,21 +86,32 @@ def sentence_stream(
 
 
 def count_ngrams(
-    stream: np.ndarray, size: int, order: int, *, piece: int | None = None
+    stream: np.ndarray,
+    size: int,
+    order: int,
+    *,
+    piece: int | None = None,
+    scratch: Scratch | None = None,
 ) -> list[OrderCounts]:
     """Counts of orders 1 to `order` of what `sentence_stream` returns.
 
-    piece: how many n-grams are sorted at a time, at least; all have one first word at most.
+    piece: how many n-grams are sorted at a time by a thread; those of one first word are not
+    parted. scratch: where the counts lie; None: in memory.
     """
+    place = scratch or Scratch()
     unigrams = np.bincount(stream, minlength=size)
     ids = np.arange(size, dtype=np.uint32)
     counts = [OrderCounts(1, np.array([0, size]), ids, unigrams, (BEGIN, BEGIN + 1))]
     if order == 1:
         return counts
     wanted = piece or max(SMALLEST_PIECE, -(-len(stream) // (2 * THREADS)))
-    pieces = _pieces(unigrams, wanted)
-    parts = in_order(lambda ids: _count_piece(stream, unigrams, ids, size, order), pieces)
-    joined = _joined(list(parts), unigrams, order, _row_type(len(stream)))
+    parts = []
+    for part in in_order(
+        lambda ids: _count_piece(stream, unigrams, ids, size, order), _pieces(unigrams, wanted)
+    ):
+        parts.append([tuple(map(place.keep, columns)) for columns in part])
+        place.release()
+    joined = _joined(parts, unigrams, place, _row_type(len(stream)))
     for n, (starts, words, occurrences) in enumerate(joined, start=2):
         rows = counts[-1].after_begin
         after_begin = (int(starts[rows[0]]), int(starts[rows[1]]))
@@ -107,7 +119,7 @@ def count_ngrams(
     return counts
 
 
-Part = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+Part = list[tuple[np.ndarray, ...]]
 """Of each order: last words, counts, and the first continuation of each row."""
 
 
@@ -147,23 +159,31 @@ def _count_piece(
 
 
 def _joined(
-    parts: list[Part], unigrams: np.ndarray, order: int, row_type: type[np.signedinteger]
+    parts: list[Part], unigrams: np.ndarray, scratch: Scratch, row_type: type[np.signedinteger]
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """starts, words and counts of orders 2 to `order`, all pieces together."""
-    for n in range(1, order):
-        rows = [len(part[n][0]) for part in parts]
-        offsets = np.cumsum([0, *rows])
-        starts = np.empty(sum(len(part[n - 1][0]) for part in parts) + 1, row_type)
-        at = 0
-        for part, offset in zip(parts, offsets, strict=False):
+    """starts, words and counts of orders 2 and up, all pieces together."""
+    for n in range(1, len(parts[0]) if parts else 1):
+        starts = scratch.zeros(sum(len(part[n - 1][0]) for part in parts) + 1, row_type)
+        at, offset = 0, 0
+        for part in parts:
             first = part[n - 1][2]
             np.add(first, offset, out=starts[at : at + len(first)], casting="unsafe")
             at += len(first)
-        starts[-1] = offsets[-1]
+            offset += len(part[n][0])
+        starts[-1] = offset
         if n == 1:
             starts = _of_all_ids(starts, unigrams)
-        words, counts = (np.concatenate([part[n][i] for part in parts]) for i in (0, 1))
+        words, counts = (_concatenated([part[n][i] for part in parts], scratch) for i in (0, 1))
+        scratch.release()
         yield starts, words, counts
+
+
+def _concatenated(arrays: list[np.ndarray], scratch: Scratch) -> np.ndarray:
+    if len(arrays) == 1:
+        return arrays[0]
+    whole = scratch.zeros(sum(map(len, arrays)), arrays[0].dtype)
+    np.concatenate(arrays, out=whole)
+    return whole
 
 
 def _of_all_ids(starts: np.ndarray, unigrams: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ What it costs stands in docs/ngrams.md, measured by benchmarks/ngram.py.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from textmill.ngram.config import NgramConfig
 from textmill.ngram.count import OrderCounts, count_ngrams, sentence_stream
 from textmill.ngram.model import NgramModel
 from textmill.ngram.positions import rows_of_orders
+from textmill.ngram.prune import prune
+from textmill.ngram.scratch import Scratch, fits, piece_size
 from textmill.ngram.smoothing.absolute import absolute_discounting
 from textmill.ngram.smoothing.additive import additive
 from textmill.ngram.smoothing.good_turing import good_turing
@@ -23,7 +26,9 @@ from textmill.ngram.smoothing.kneser_ney import kneser_ney
 from textmill.ngram.smoothing.stupid_backoff import stupid_backoff
 from textmill.ngram.smoothing.uniform import uniform
 from textmill.ngram.smoothing.witten_bell import witten_bell
-from textmill.ngram.tables import OrderTable, pack
+from textmill.ngram.storage import About, save_orders
+from textmill.ngram.tables import OrderTable, PackedOrder, pack
+from textmill.ngram.threads import THREADS
 from textmill.tokenizers.vocabulary import Vocabulary
 
 Text = tuple[np.ndarray, np.ndarray]
@@ -41,6 +46,7 @@ class Counted:
     counts: list[OrderCounts]
     stream: np.ndarray
     held_out: np.ndarray | None
+    scratch: Scratch
 
 
 def estimate(
@@ -51,7 +57,7 @@ def estimate(
     *,
     held_out: Text | None = None,
 ) -> NgramModel:
-    """Train the model that `config` asks for.
+    """Train the model that `config` asks for, in memory.
 
     tokens: flat ids of all lines, without `<s>`, each line ended by `</s>`.
     offsets: where each line begins in tokens, and the end (lines + 1); where `config` knows no
@@ -59,6 +65,40 @@ def estimate(
     held_out: the same of the validation text, which jelinek_mercer fits its weights on.
     Without lines the result is uniform. Raises UserError where tokens do not fit the vocabulary.
     """
+    orders, about = _estimated((tokens, offsets), vocabulary, config, held_out, Scratch())
+    return NgramModel(
+        vocabulary, config, list(orders), ngrams=about.ngrams, discounts=about.discounts
+    )
+
+
+def estimate_to(
+    folder: Path,
+    text: Text,
+    vocabulary: Vocabulary,
+    config: NgramConfig,
+    *,
+    scratch: Path,
+    held_out: Text | None = None,
+) -> None:
+    """The same straight to a model's folder, an order at a time.
+
+    scratch: a folder for long arrays, where they would take more than `config.memory_limit`; it is
+    emptied before and removed after.
+    """
+    positions = len(text[0]) + len(text[1]) - 1
+    in_memory = fits(positions, _useful_order(text[1], config), config.memory_limit)
+    with Scratch(None if in_memory else scratch) as place:
+        orders, about = _estimated(text, vocabulary, config, held_out, place)
+        save_orders(orders, about, folder)
+
+
+def _estimated(
+    text: Text,
+    vocabulary: Vocabulary,
+    config: NgramConfig,
+    held_out: Text | None,
+    scratch: Scratch,
+) -> tuple[Iterator[PackedOrder], About]:
     size = len(vocabulary)
     if config.method == "imported":
         raise UserError(
@@ -66,27 +106,40 @@ def estimate(
             next_step="choose a method, see docs/ngrams.md",
         )
     if config.method == "uniform":
-        orders = list(pack([uniform(size)], config.precision))
-        return NgramModel(vocabulary, config, orders, ngrams=(0,))
-    counted = _counted((tokens, offsets), held_out, size, config)
+        return pack([uniform(size)], config.precision), About(config, vocabulary, (0,), ())
+    counted = _counted(text, held_out, size, config, scratch)
     tables, discounts = smooth(counted, config)
-    return NgramModel(
-        vocabulary,
+    if config.prune_threshold or config.prune_to:
+        tables = prune(
+            list(tables),
+            vocabulary,
+            threshold=config.prune_threshold or 0.0,
+            size=config.prune_to or 0,
+        )
+    about = About(
         config,
-        list(pack(tables, config.precision)),
+        vocabulary,
         ngrams=tuple(table.seen() for table in counted.counts),
         discounts=tuple(tuple(amounts.tolist()) for amounts in discounts),
     )
+    return pack(tables, config.precision), about
 
 
-def _counted(text: Text, held_out: Text | None, size: int, config: NgramConfig) -> Counted:
+def _counted(
+    text: Text, held_out: Text | None, size: int, config: NgramConfig, scratch: Scratch
+) -> Counted:
     crosses = not config.sentence_boundaries
     stream = sentence_stream(*text, size, crosses_lines=crosses)
-    counts = count_ngrams(stream, size, _useful_order(text[1], config))
+    order = _useful_order(text[1], config)
+    piece = None
+    if scratch.is_on_disk:
+        stream = scratch.keep(stream)
+        piece = piece_size(len(stream), order, config.memory_limit, THREADS)
+    counts = count_ngrams(stream, size, order, piece=piece, scratch=scratch)
     other = None
     if held_out is not None:
         other = sentence_stream(*held_out, size, crosses_lines=crosses)
-    return Counted(size, counts, stream, other)
+    return Counted(size, counts, stream, other, scratch)
 
 
 def _useful_order(offsets: np.ndarray, config: NgramConfig) -> int:
@@ -141,5 +194,10 @@ def _interpolated(
         return jelinek_mercer(counts, weights, unigrams, cutoffs), list(weights[:, None])
     slipped = flushed_rows(counted.stream, counts, counted.size) if config.kenlm_compat else ()
     return kneser_ney(
-        counts, unigrams, modified=bool(config.modified), cutoffs=cutoffs, slipped_rows=slipped
+        counts,
+        unigrams,
+        modified=bool(config.modified),
+        cutoffs=cutoffs,
+        slipped_rows=slipped,
+        scratch=counted.scratch,
     )

@@ -46,7 +46,10 @@ def save(model: NgramModel, folder: Path) -> None:
 
 
 def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> None:
-    """Write the orders one by one as they come, so that no two have to be in memory."""
+    """Write the orders one by one as they come, so that no two have to be in memory.
+
+    What estimation was allowed to take is no part of a model: the same bytes whatever it was.
+    """
     with replacing_folder(folder) as temporary:
         files = []
         for n, order in enumerate(orders, start=1):
@@ -57,7 +60,7 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
             files.append(_described(path, present))
         content = {
             "format": FORMAT,
-            "config": asdict(about.config),
+            "config": _config_of(about.config),
             "vocabulary": {
                 "fingerprint": about.vocabulary.fingerprint,
                 "ids": len(about.vocabulary),
@@ -87,6 +90,12 @@ def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
             ngrams=tuple(content["ngrams"]),
             discounts=tuple(map(tuple, content["discounts"])),
         )
+
+
+def _config_of(config: NgramConfig) -> dict[str, Any]:
+    content = asdict(config)
+    del content["memory_limit"]
+    return content
 
 
 @contextmanager

@@ -9,11 +9,15 @@ import numba
 import numpy as np
 
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.threads import over_ranges
 
 
 def suffix_rows(
-    table: OrderCounts, below: OrderCounts, suffixes_below: np.ndarray | None
+    table: OrderCounts,
+    below: OrderCounts,
+    suffixes_below: np.ndarray | None,
+    scratch: Scratch,
 ) -> np.ndarray:
     """(G) rows in `below` of the n-grams in `table`; of bigrams the row is the word.
 
@@ -21,7 +25,7 @@ def suffix_rows(
     """
     if suffixes_below is None:
         return table.words
-    found = np.empty(len(table.words), table.starts.dtype)
+    found = scratch.zeros(len(table.words), table.starts.dtype)
     columns = table.starts, table.words, suffixes_below, below.starts, below.words, found
     over_ranges(lambda first, end: _search(first, end, *columns), len(below.words))
     return found

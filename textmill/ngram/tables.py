@@ -9,6 +9,7 @@ the sum of all its terms, a backoff method the discounted estimate alone; the re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
@@ -71,6 +72,30 @@ def unpack(orders: Iterable[PackedOrder]) -> Iterator[OrderTable]:
         )
         if order.ends is not None:
             starts = np.append(0, order.ends.integers())
+
+
+def words_of(tables: list[OrderTable], n: int, rows: np.ndarray) -> np.ndarray:
+    """uint32 (n, rows): the words of some rows of order n, in ascending order."""
+    words = np.empty((n, len(rows)), np.uint32)
+    at = rows
+    for level in range(n, 0, -1):
+        words[level - 1] = tables[level - 1].words[at]
+        if level > 1:
+            at = contexts_of(at, tables[level - 1].starts)
+    return words
+
+
+@numba.njit(nogil=True, cache=True)
+def contexts_of(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Context row of each of some ascending rows."""
+    contexts = np.empty(len(rows), np.int64)
+    if len(rows):
+        context = np.searchsorted(starts, rows[0], side="right") - 1
+        for at in range(len(rows)):
+            while starts[context + 1] <= rows[at]:
+                context += 1
+            contexts[at] = context
+    return contexts
 
 
 def _packed(table: OrderTable, starts: np.ndarray | None, precision: Precision) -> PackedOrder:

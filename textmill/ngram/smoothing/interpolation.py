@@ -17,6 +17,7 @@ import numpy as np
 
 from textmill.ngram.config import EventSpace
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.tables import OrderTable
 from textmill.ngram.threads import over_ranges
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
@@ -55,27 +56,30 @@ def interpolated(
     shares: Callable[[int], Shares],
     unigrams: Unigrams,
     cutoffs: tuple[int, ...] = (),
+    scratch: Scratch | None = None,
 ) -> Iterator[OrderTable]:
     """Tables of orders 1 to N.
 
     suffixes: of orders 2 to N, the row of each n-gram without its first word.
     shares: from an order to its n-grams' shares. cutoffs: see `NgramConfig`.
     """
+    place = scratch or Scratch()
     below = lowest(counts[0], shares(1), unigrams)
     kept_below = np.ones(0, dtype=bool)
     for n, table in enumerate(counts[1:], start=2):
         least = cutoff(cutoffs, n) + 1
-        backoffs = np.ones(len(table.starts) - 1)
-        probabilities = np.empty(len(table.words))
+        backoffs = place.zeros(len(table.starts) - 1, np.float64)
+        probabilities = place.zeros(len(table.words), np.float64)
         columns = table.starts, shares(n).parts(), table.counts, least
         lower = below.probabilities, suffixes[n - 2], backoffs, probabilities
         over_ranges(lambda first, end: _combine(first, end, *columns, *lower), len(backoffs))  # noqa: B023
         yield without(below.starts, below.words, below.probabilities, backoffs, kept_below)
+        place.release()
         kept = table.counts >= least if least > 1 else np.ones(0, dtype=bool)
         starts = without_contexts(table.starts, kept, kept_below)
         below = OrderTable(starts, table.words, probabilities, np.ones(0))
         kept_below = kept
-    highest = np.ones(len(below.words))
+    highest = np.broadcast_to(1.0, len(below.words))
     yield without(below.starts, below.words, below.probabilities, highest, kept_below)
 
 
@@ -175,9 +179,7 @@ def _combine(
                 freed += (1 - kept) * count + taken[size] + new[size]
             else:
                 freed += weight
-        if total == 0:
-            continue
-        backoff = freed / total
+        backoff = freed / total if total else 1.0
         backoffs[context] = backoff
         for row in rows:
             count = counts[row]

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.smoothing.discounts import counts_of_counts, discounts_of
 from textmill.ngram.smoothing.interpolation import Shares, Unigrams, interpolated
 from textmill.ngram.suffixes import count_before, suffix_rows
@@ -29,16 +30,19 @@ def kneser_ney(
     modified: bool,
     cutoffs: tuple[int, ...] = (),
     slipped_rows: Sequence[int] = (),
+    scratch: Scratch | None = None,
 ) -> tuple[Iterator[OrderTable], list[np.ndarray]]:
     """Tables and discounts (3 each) of orders 1 to N.
 
     slipped_rows: rows of orders 1, 2, ... that enter the counts of counts with their raw count
     (see `kenlm_compat.flushed_rows`); none for the right value.
     """
-    suffixes = all_suffixes(counts)
+    place = scratch or Scratch()
+    suffixes = all_suffixes(counts, place)
     adjusted, discounts = [], []
     for n, table in enumerate(counts, start=1):
-        adjusted.append(adjusted_counts(table, suffixes[n - 1] if n < len(counts) else None))
+        above = suffixes[n - 1] if n < len(counts) else None
+        adjusted.append(adjusted_counts(table, above, place))
         how_often = counts_of_counts(adjusted[-1])
         if n <= len(slipped_rows):
             row = slipped_rows[n - 1]
@@ -47,23 +51,28 @@ def kneser_ney(
         if np.any(adjusted[-1]):
             amounts = discounts_of(n, how_often, modified=modified)
         discounts.append(amounts)
+        place.release()
 
     def shares(n: int) -> Shares:
         return discounted(adjusted[n - 1], discounts[n - 1])
 
-    return interpolated(counts, suffixes, shares, unigrams, cutoffs), discounts
+    return interpolated(counts, suffixes, shares, unigrams, cutoffs, place), discounts
 
 
-def all_suffixes(counts: list[OrderCounts]) -> list[np.ndarray]:
+def all_suffixes(counts: list[OrderCounts], scratch: Scratch | None = None) -> list[np.ndarray]:
     """Of orders 2 to N, the row of each n-gram without its first word."""
+    place = scratch or Scratch()
     suffixes: list[np.ndarray] = []
     for n in range(2, len(counts) + 1):
         below = suffixes[-1] if suffixes else None
-        suffixes.append(suffix_rows(counts[n - 1], counts[n - 2], below))
+        suffixes.append(suffix_rows(counts[n - 1], counts[n - 2], below, place))
+        place.release()
     return suffixes
 
 
-def adjusted_counts(table: OrderCounts, suffixes_above: np.ndarray | None) -> np.ndarray:
+def adjusted_counts(
+    table: OrderCounts, suffixes_above: np.ndarray | None, scratch: Scratch
+) -> np.ndarray:
     """a(g): how many different words stand before g; raw at the top and after `<s>`.
 
     suffixes_above: of the next order, None at the highest. `<s>` itself is never predicted and
@@ -72,7 +81,7 @@ def adjusted_counts(table: OrderCounts, suffixes_above: np.ndarray | None) -> np
     if suffixes_above is None:
         adjusted = table.counts
     else:
-        adjusted = np.zeros_like(table.counts)
+        adjusted = scratch.zeros(len(table.counts), table.counts.dtype)
         count_before(suffixes_above, adjusted)
         begin = slice(*table.after_begin)
         adjusted[begin] = table.counts[begin]
