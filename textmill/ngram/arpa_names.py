@@ -10,8 +10,8 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.strings import flat_bytes
-from textmill.tokenizers.vocabulary import Vocabulary
+from textmill.tokenizers.strings import as_column, flat_bytes
+from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary
 
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})")
@@ -28,6 +28,20 @@ def names_of(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
         for text in texts
     ]
     return flat_bytes(pa.array([*vocabulary.reserved, *escaped], pa.string()))
+
+
+def ids_of_names(names: pa.Array, vocabulary: Vocabulary) -> np.ndarray:
+    """int64 ids; -1 where the vocabulary lacks a name. `<UNK>` is `<unk>`."""
+    encoded = names.dictionary_encode()
+    types = encoded.dictionary.to_pylist()
+    found = vocabulary.ids_of(as_column([token_of(name) for name in types])).astype(np.int64)
+    found[found == UNKNOWN] = -1
+    for row, name in enumerate(types):
+        if name == "<UNK>" and found[row] < 0:
+            found[row] = UNKNOWN
+        elif name in vocabulary.reserved:
+            found[row] = vocabulary.reserved.index(name)
+    return found[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def token_of(name: str) -> str:

@@ -33,10 +33,10 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
     rows_below = np.arange(size)[None, :]
     for n in range(2, len(orders) + 1):
         words = present[n - 1]
-        context_rows = _find(words[:-1], rows_below)
+        context_rows = find(words[:-1], rows_below)
         starts = np.searchsorted(context_rows, np.arange(rows_below.shape[1] + 1))
         p, weights = np.full(words.shape[1], np.nan), np.ones(words.shape[1])
-        at = _find(orders[n - 1].words, words)
+        at = find(orders[n - 1].words, words)
         p[at] = 10.0 ** orders[n - 1].log_p
         weights[at] = 10.0 ** orders[n - 1].log_backoff
         missing = np.isnan(p)
@@ -51,15 +51,22 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
 def _rows_with_contexts(orders: list[Listed], n: int) -> np.ndarray:
     """(n, G) words, sorted, each once: those listed and all beginnings of longer ones."""
     columns = [listed.words[:n] for listed in orders[n - 1 :]]
-    words = np.concatenate(columns, axis=1)
+    return sorted_columns(np.concatenate(columns, axis=1))
+
+
+def sorted_columns(words: np.ndarray) -> np.ndarray:
+    """(n, G) the different columns, in the order of their words."""
     words = words[:, np.lexsort(words[::-1])]
     new = np.ones(words.shape[1], dtype=bool)
     new[1:] = np.any(words[:, 1:] != words[:, :-1], axis=0)
     return words[:, new]
 
 
-def _find(wanted: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Where each column of `wanted` stands among the sorted columns of `rows`, which hold it."""
+def find(wanted: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Where each column of `wanted` stands among the sorted columns of `rows`.
+
+    If it is not there, where the last column before it stands, -1 if there is none.
+    """
     both = np.concatenate([rows, wanted], axis=1)
     is_wanted = np.arange(both.shape[1]) >= rows.shape[1]
     by_words = np.lexsort((is_wanted, *both[::-1]))

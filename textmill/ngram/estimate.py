@@ -108,6 +108,32 @@ def _estimated(
     if config.method == "uniform":
         return pack([uniform(size)], config.precision), About(config, vocabulary, (0,), ())
     counted = _counted(text, held_out, size, config, scratch)
+    return _smoothed(counted, vocabulary, config)
+
+
+def estimate_from_counts(
+    counts: list[OrderCounts], vocabulary: Vocabulary, config: NgramConfig
+) -> NgramModel:
+    """A model of counts that were read from a file; they give the order.
+
+    UserError for a method that wants the text itself.
+    """
+    if config.method in ("uniform", "imported", "jelinek_mercer") or config.kenlm_compat:
+        raise UserError(
+            f"{config.describe()} is not estimated from counts",
+            next_step="choose another method, or train on the text",
+        )
+    counts = counts[: config.order]
+    counted = Counted(len(vocabulary), counts, np.zeros(0, np.uint32), None, Scratch())
+    orders, about = _smoothed(counted, vocabulary, config)
+    return NgramModel(
+        vocabulary, config, list(orders), ngrams=about.ngrams, discounts=about.discounts
+    )
+
+
+def _smoothed(
+    counted: Counted, vocabulary: Vocabulary, config: NgramConfig
+) -> tuple[Iterator[PackedOrder], About]:
     tables, discounts = smooth(counted, config)
     if config.prune_threshold or config.prune_to:
         tables = prune(

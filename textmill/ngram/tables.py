@@ -6,13 +6,28 @@ the sum of all its terms, a backoff method the discounted estimate alone; the re
 `OrderTable` is an order as the methods make it, `PackedOrder` as it is queried and stored.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numba
 import numpy as np
 
 from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
+
+
+class Trie(Protocol):
+    """What an order of n-grams has, whatever it says of them."""
+
+    @property
+    def starts(self) -> np.ndarray:
+        """(C+1), where the continuations of each row of the order below begin, and the end."""
+        ...
+
+    @property
+    def words(self) -> np.ndarray:
+        """uint32 (G), the last words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,7 @@ def unpack(orders: Iterable[PackedOrder]) -> Iterator[OrderTable]:
             starts = np.append(0, order.ends.integers())
 
 
-def words_of(tables: list[OrderTable], n: int, rows: np.ndarray) -> np.ndarray:
+def words_of(tables: Sequence[Trie], n: int, rows: np.ndarray) -> np.ndarray:
     """uint32 (n, rows): the words of some rows of order n, in ascending order."""
     words = np.empty((n, len(rows)), np.uint32)
     at = rows
