@@ -129,15 +129,18 @@ def _number(scaled: int, buffer: np.ndarray, at: int) -> int:
         buffer[at] = 45
         at += 1
         scaled = -scaled
-    whole = scaled // SCALE
-    rest = scaled % SCALE
-    if whole >= 10:
-        buffer[at] = 48 + whole // 10
+    # Unsigned 32-bit arithmetic: dividing by a constant is then a multiplication.
+    whole = np.uint32(scaled // SCALE)
+    rest = np.uint32(scaled - np.int64(whole) * SCALE)
+    ten = np.uint32(10)
+    if whole >= ten:
+        buffer[at] = 48 + whole // ten
         at += 1
-    buffer[at] = 48 + whole % 10
+    buffer[at] = 48 + whole % ten
     buffer[at + 1] = 46
     at += 2
     for place in range(DECIMALS - 1, -1, -1):
-        buffer[at + place] = 48 + rest % 10
-        rest //= 10
+        left = np.uint32(rest // ten)
+        buffer[at + place] = 48 + np.uint32(rest - left * ten)
+        rest = left
     return at + DECIMALS
