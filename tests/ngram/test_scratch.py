@@ -37,7 +37,7 @@ def test_the_same_files_in_memory_and_in_pieces(tmp_path, method):
 
 
 def test_pieces_take_a_third_of_the_limit():
-    assert piece_size(10**9, 5, 4e9, 2) == pytest.approx(4e9 / 3 / 2 / (32 + 60), rel=1e-6)
+    assert piece_size(10**9, 5, 4e9, 2) == pytest.approx(4e9 / 3 / 2 / (40 + 60), rel=1e-6)
     assert piece_size(1000, 5, 4e9, 2) == 250
 
 

@@ -139,23 +139,26 @@ def _count_piece(
     """The n-grams whose first word is in the range `ids`."""
     bits = max(int(size - 1).bit_length(), 1)
     words = min(64 // bits, order)
+    rest = order - words if order <= 2 * (64 // bits) else 0
     rows = int(unigrams[slice(*ids)].sum())
-    row_type = _row_type(len(stream))
-    keys, positions = np.empty(rows, np.uint64), np.empty(rows, row_type)
-    sorting.gather(stream, *ids, words, bits, keys, positions)
-    others = np.empty(rows, np.uint64), np.empty(rows, row_type)
-    if sorting.radix_sort(keys, positions, *others, words * bits):
-        (keys, positions), others = others, (keys, positions)
-    shared, lengths = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    del others
-    fresh = sorting.measure(stream, keys, positions, words, bits, order, shared, lengths)
-    del keys
+    low, high = ids
+    keys, behind = np.empty((2, rows), np.uint64)
+    sorting.gather(stream, low, high, words, rest, bits, keys, behind)
+    other_keys, other_behind = np.empty((2, rows), np.uint64)
+    if sorting.radix_sort(keys, behind, other_keys, other_behind, words * bits):
+        keys, behind = other_keys, other_behind
+    del other_keys, other_behind
+    shared, lengths = np.empty((2, rows), np.int32)
+    sizes = words, rest, bits
+    fresh = sorting.measure(stream, keys, behind, *sizes, order, shared, lengths)
     bases = np.zeros(order + 2, np.int64)
     bases[1:] = np.cumsum(fresh[:-1])
-    columns = np.empty(bases[-1], np.uint32), *np.empty((2, bases[-1]), row_type)
-    sorting.lay_out(stream, positions, shared, lengths, bases, *columns)
+    last_words = np.empty(bases[-1], np.uint32)
+    counts, children = np.empty((2, bases[-1]), _row_type(len(stream)))
+    laid_out = last_words, counts, children
+    sorting.lay_out(stream, keys, behind, *sizes, shared, lengths, bases, *laid_out)
     bounds = [slice(bases[n], bases[n + 1]) for n in range(1, order + 1)]
-    return [tuple(column[bound] for column in columns) for bound in bounds]
+    return [tuple(column[bound] for column in laid_out) for bound in bounds]
 
 
 def _joined(

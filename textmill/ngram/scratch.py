@@ -14,8 +14,8 @@ import numpy as np
 
 ROW_BYTES = 40
 """Of an n-gram in memory: word, count, adjusted count, suffix, start, probability, weight."""
-POSITION_BYTES = 32
-"""Of a position of the text while its piece is sorted: two keys, two positions, two lengths."""
+POSITION_BYTES = 40
+"""Of a position of the text while its piece is sorted: four keys, two lengths."""
 
 
 class Scratch:

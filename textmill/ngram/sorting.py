@@ -1,12 +1,14 @@
 """Sorts the n-grams that begin at every position of a text, and lays them out as a trie.
 
 The n-grams that begin with words of one range are packed, `64 // bits` words to a key, and sorted
-by the first key: a radix sort, least significant digit first. Where N words need more keys, only
-the n-grams that are equal so far are sorted on. In the sorted order every n-gram of every order
-is a run, its continuations are the runs inside it, and its count is the run's length, so the
-layout is one pass through memory. Compiled; no Python is involved.
+by the first key: a radix sort, least significant digit first. With the key goes the rest of the
+n-gram where one more key holds it, so that nothing has to be looked up in the text any more, or
+else its position. N-grams whose first keys are equal are sorted on by the words behind. In the
+sorted order every n-gram of every order is a run, its continuations are the runs inside it, and
+its count is the run's length, so the layout is one pass through memory.
 
-An n-gram ends before the next `<s>`. Names: M positions of the range, N the order.
+An n-gram ends before the next `<s>`, which also stands for what is missing behind its end.
+Names: M positions of the range, N the order; `words` in a key, `rest` in the second, 0 for none.
 """
 
 import numba
@@ -23,28 +25,34 @@ def gather(
     low: int,
     high: int,
     words: int,
+    rest: int,
     bits: int,
     keys: np.ndarray,
-    positions: np.ndarray,
+    behind: np.ndarray,
 ) -> None:
-    """Keys and positions of the n-grams whose first word is from `low` to `high` - 1."""
+    """Keys of the n-grams whose first word is from `low` to `high` - 1.
+
+    behind: uint64 (M), the second keys where there is a `rest`, or the positions.
+    """
     found = 0
     for at in range(len(stream)):
         if low <= stream[at] < high:
-            positions[found] = at
-            first = np.uint64(stream[at]) << np.uint64(bits * (words - 1))
-            keys[found] = first | _packed(stream, at + 1, words - 1, bits)
+            ends = at + 1
+            while ends < min(at + words + rest, len(stream)) and stream[ends] != BEGIN:
+                ends += 1
+            keys[found] = _packed(stream, at, ends, words, bits)
+            behind[found] = at
+            if rest:
+                behind[found] = _packed(stream, at + words, ends, rest, bits)
             found += 1
 
 
 @numba.njit(nogil=True, cache=True)
-def _packed(stream: np.ndarray, at: int, words: int, bits: int) -> np.uint64:
-    """The `words` words from `at` on in one key; `<s>` stands for all behind a line's end."""
+def _packed(stream: np.ndarray, at: int, ends: int, words: int, bits: int) -> np.uint64:
+    """The `words` words from `at` on in one key; `<s>` stands for all from `ends` on."""
     key = np.uint64(0)
-    ended = False
     for place in range(at, at + words):
-        ended = ended or place >= len(stream) or stream[place] == BEGIN
-        word = np.uint64(BEGIN) if ended else np.uint64(stream[place])
+        word = np.uint64(stream[place]) if place < ends else np.uint64(BEGIN)
         key = (key << np.uint64(bits)) | word
     return key
 
@@ -52,9 +60,9 @@ def _packed(stream: np.ndarray, at: int, words: int, bits: int) -> np.uint64:
 @numba.njit(nogil=True, cache=True)
 def radix_sort(
     keys: np.ndarray,
-    positions: np.ndarray,
+    behind: np.ndarray,
     other_keys: np.ndarray,
-    other_positions: np.ndarray,
+    other_behind: np.ndarray,
     bits: int,
 ) -> bool:
     """Sort by the lowest `bits` bits of the keys; True where the result is in the other arrays."""
@@ -71,9 +79,9 @@ def radix_sort(
             place = places[digit]
             places[digit] = place + 1
             other_keys[place] = keys[row]
-            other_positions[place] = positions[row]
+            other_behind[place] = behind[row]
         keys, other_keys = other_keys, keys
-        positions, other_positions = other_positions, positions
+        behind, other_behind = other_behind, behind
         swapped = not swapped
     return swapped
 
@@ -82,8 +90,9 @@ def radix_sort(
 def measure(
     stream: np.ndarray,
     keys: np.ndarray,
-    positions: np.ndarray,
+    behind: np.ndarray,
     words: int,
+    rest: int,
     bits: int,
     order: int,
     shared: np.ndarray,
@@ -94,21 +103,57 @@ def measure(
     Returns how many different n-grams of each order there are (order + 2).
     """
     for row in range(len(keys)):
-        at = positions[row]
-        length = 1
-        while length < order and at + length < len(stream) and stream[at + length] != BEGIN:
-            length += 1
-        lengths[row] = length
         shared[row] = _equal_fields(keys[row], keys[row - 1], words, bits) if row else 0
+        lengths[row] = _length(stream, keys[row], behind[row], words, rest, bits, order)
+    if rest:
+        _sort_on(behind, lengths, behind, shared, words, rest, bits)
     depth = words
-    while depth < order:
-        _sort_on(stream, keys, positions, depth, words, bits, shared, lengths)
+    later = np.empty(len(keys) if depth < order and not rest else 0, np.uint64)
+    while depth < order and not rest:
+        for row in range(len(keys)):
+            at = np.int64(behind[row])
+            ends = at + lengths[row]
+            later[row] = _packed(stream, min(at + depth, ends), ends, words, bits)
+        _sort_on(later, lengths, behind, shared, depth, words, bits)
         depth += words
     fresh = np.zeros(order + 2, np.int64)
     for row in range(len(keys)):
         for n in range(shared[row] + 1, lengths[row] + 1):
             fresh[n] += 1
     return fresh
+
+
+@numba.njit(nogil=True, cache=True)
+def _length(
+    stream: np.ndarray,
+    key: np.uint64,
+    behind: np.uint64,
+    words: int,
+    rest: int,
+    bits: int,
+    order: int,
+) -> int:
+    """Words before the end of the line, no more than `order`."""
+    length = 1
+    while length < words and field(key, words, length, bits) != BEGIN:
+        length += 1
+    if length < words or length == order:
+        return length
+    if rest:
+        while length < order and field(behind, rest, length - words, bits) != BEGIN:
+            length += 1
+        return length
+    at = np.int64(behind)
+    while length < order and at + length < len(stream) and stream[at + length] != BEGIN:
+        length += 1
+    return length
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def field(key: np.uint64, words: int, place: int, bits: int) -> np.uint64:
+    """The word at a place of a key."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    return (key >> np.uint64(bits * (words - 1 - place))) & mask
 
 
 @numba.njit(nogil=True, cache=True)
@@ -122,36 +167,30 @@ def _equal_fields(one: np.uint64, other: np.uint64, words: int, bits: int) -> in
 
 @numba.njit(nogil=True, cache=True)
 def _sort_on(
-    stream: np.ndarray,
-    keys: np.ndarray,
-    positions: np.ndarray,
+    later: np.ndarray,
+    lengths: np.ndarray,
+    behind: np.ndarray,
+    shared: np.ndarray,
     depth: int,
     words: int,
     bits: int,
-    shared: np.ndarray,
-    lengths: np.ndarray,
 ) -> None:
-    """Sort the n-grams that share their first `depth` words by the words behind."""
+    """Sort the n-grams that share their first `depth` words by their next keys, `later`."""
     first = 0
-    while first < len(keys):
+    while first < len(later):
         end = first + 1
-        while end < len(keys) and shared[end] == depth:
+        while end < len(later) and shared[end] == depth:
             end += 1
         if end - first > 1:
-            for row in range(first, end):
-                if lengths[row] < depth:
-                    keys[row] = 0
-                else:
-                    keys[row] = _packed(stream, positions[row] + depth, words, bits)
-            _sort_group(keys, positions, lengths, first, end)
+            _sort_group(later, lengths, behind, first, end)
             for row in range(first + 1, end):
-                shared[row] = depth + _equal_fields(keys[row], keys[row - 1], words, bits)
+                shared[row] = depth + _equal_fields(later[row], later[row - 1], words, bits)
         first = end
 
 
 @numba.njit(nogil=True, cache=True)
 def _sort_group(
-    keys: np.ndarray, positions: np.ndarray, lengths: np.ndarray, first: int, end: int
+    later: np.ndarray, lengths: np.ndarray, behind: np.ndarray, first: int, end: int
 ) -> None:
     """Shell's sort: insertion for the few rows that most groups have, and no worse for many."""
     gap = 1
@@ -159,37 +198,46 @@ def _sort_group(
         gap = 3 * gap + 1
     while gap > 0:
         for row in range(first + gap, end):
-            key, position, length = keys[row], positions[row], lengths[row]
+            key, length, carried = later[row], lengths[row], behind[row]
             place = row
-            while place - gap >= first and keys[place - gap] > key:
-                keys[place] = keys[place - gap]
-                positions[place] = positions[place - gap]
+            while place - gap >= first and later[place - gap] > key:
+                behind[place] = behind[place - gap]
+                later[place] = later[place - gap]
                 lengths[place] = lengths[place - gap]
                 place -= gap
-            keys[place], positions[place], lengths[place] = key, position, length
+            behind[place] = carried
+            later[place], lengths[place] = key, length
         gap //= 3
 
 
 @numba.njit(nogil=True, cache=True)
 def lay_out(
     stream: np.ndarray,
-    positions: np.ndarray,
+    keys: np.ndarray,
+    behind: np.ndarray,
+    words: int,
+    rest: int,
+    bits: int,
     shared: np.ndarray,
     lengths: np.ndarray,
     bases: np.ndarray,
-    words: np.ndarray,
+    last_words: np.ndarray,
     counts: np.ndarray,
     first_children: np.ndarray,
 ) -> None:
     """Last word, count and first continuation of every n-gram, order n from bases[n] on."""
     free = bases.copy()
-    for row in range(len(positions)):
-        at = positions[row]
+    for row in range(len(keys)):
         for n in range(1, min(shared[row], lengths[row]) + 1):
             counts[free[n] - 1] += 1
         for n in range(shared[row] + 1, lengths[row] + 1):
             place = free[n]
-            words[place] = stream[at + n - 1]
+            if n <= words:
+                last_words[place] = field(keys[row], words, n - 1, bits)
+            elif rest:
+                last_words[place] = field(behind[row], rest, n - 1 - words, bits)
+            else:
+                last_words[place] = stream[np.int64(behind[row]) + n - 1]
             counts[place] = 1
             first_children[place] = free[n + 1] - bases[n + 1]
             free[n] = place + 1

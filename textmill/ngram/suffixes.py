@@ -45,12 +45,15 @@ def _search(
     for context in range(first, end):
         low = np.int64(0)
         high = np.int64(0)
+        least = np.int64(0)  # no word from `low` on is smaller
         for row in range(starts[context], starts[context + 1]):
             if row == starts[context]:
                 shorter = suffixes_below[context]
                 low, high = starts_below[shorter], starts_below[shorter + 1]
-            word = words[row]
-            upper = high
+            word = np.int64(words[row])
+            # The words ascend, so a word is no further from `low` than from the least word there.
+            upper = min(high, low + word - least)
+            least = word
             while low < upper:
                 middle = (low + upper) >> 1
                 if words_below[middle] < word:
