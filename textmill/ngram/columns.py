@@ -121,11 +121,11 @@ def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
 @numba.njit(nogil=True, cache=True, inline="always")
 def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     """The number in a row of a column of fewer than 64 bits."""
+    # Two words are read whether the number lies in both or not: a branch would be guessed wrong.
     at = row * bits
-    place, shift = at >> 6, at & 63
-    value = data[place] >> np.uint64(shift)
-    if shift + bits > 64:
-        value |= data[place + 1] << np.uint64(64 - shift)
+    place, shift = at >> 6, np.uint64(at & 63)
+    upper = (data[place + 1] << np.uint64(1)) << (np.uint64(63) - shift)
+    value = (data[place] >> shift) | upper
     return value & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
 
 

@@ -64,7 +64,10 @@ class PackedOrder:
 
 
 def pack(tables: Iterable[OrderTable], precision: Precision) -> Iterator[PackedOrder]:
-    """Columns of each order; an order is let go of once the next one is there."""
+    """Columns of each order; an order is let go of once the next one is there.
+
+    Unigrams are never coded: they are few, and the most frequent words have the most to lose.
+    """
     lower: OrderTable | None = None
     for table in tables:
         if lower is not None:
@@ -115,6 +118,8 @@ def contexts_of(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 def _packed(table: OrderTable, starts: np.ndarray | None, precision: Precision) -> PackedOrder:
     """starts: those of the order above, None where there is none."""
+    if precision == "coded" and len(table.starts) == 2:
+        precision = "single"
     return PackedOrder(
         of_integers(table.words),
         of_numbers(table.probabilities, precision),
