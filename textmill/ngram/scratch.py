@@ -75,7 +75,7 @@ class Scratch:
 def fits(positions: int, order: int, memory_limit: float) -> bool:
     """Whether a text of so many positions can be counted and smoothed in memory.
 
-    Of all n-grams that could be, no more than 0.6 are different (0.55 in 15 million words, order 5).
+    Of all n-grams that could be, no more than 0.6 differ (0.57 in 15 million words, order 5).
     """
     needed = positions * (4 + ROW_BYTES * max(order - 1, 1) * 0.6)
     return needed + positions * POSITION_BYTES / 2 < memory_limit
