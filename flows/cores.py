@@ -1,9 +1,9 @@
 """How many cores a stage wants: the thread count that it pins, never the machine's.
 
 A thread count decides rounding, so a stage is made to wait for cores and is never given fewer.
-It is known by what the stage declares: the parameters of a network (`threads`), a vocabulary, whose
-text is counted by threads and learnt from by sentencepiece's, or a folder of shards, which so many
-workers fill.
+It is known by what the stage declares: the parameters of a network (`threads`), an entry of
+`ngrams`, which is estimated and scored by threads, a vocabulary, whose text is counted by threads
+and learnt from by sentencepiece's, or a folder of shards, which so many workers fill.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,7 @@ from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
+from textmill.ngram.threads import THREADS as NGRAM_THREADS
 from textmill.repository import layout
 from textmill.repository.stages import Stage, read_stages, read_yaml
 from textmill.shards.work import WORKERS as SHARD_WORKERS
@@ -33,6 +34,8 @@ def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
     for name, entry in networks.items():
         if f"networks.{name}" in stage.params:
             pinned.append(_threads(name, entry))
+    for name in params.get("ngrams") or {}:
+        pinned += [NGRAM_THREADS] * (f"ngrams.{name}" in stage.params)
     for name in tokenizers:
         if str(layout.vocabulary(name)) in stage.outs:
             pinned.append(max(COUNTING_THREADS, SUBWORD_THREADS))

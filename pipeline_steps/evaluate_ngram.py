@@ -33,6 +33,7 @@ def main() -> None:
         scores=layout.scores(key),
         metrics=layout.model_metrics(key),
         learnt_unknown=True,
+        gives_probabilities=config.gives_probabilities,
         streams=16,
         chunk=POSITIONS_AT_ONCE // 16,
     )

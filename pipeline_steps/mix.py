@@ -9,6 +9,7 @@ from pipeline_steps import settings
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, read_table
 from textmill.repository import layout
+from textmill.scoring.comparison import SCORES_ONLY
 from textmill.scoring.evaluation import SCORED, summary, write_results
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.units import flat_nats, with_nats
@@ -33,6 +34,7 @@ def main() -> None:
     parts = [config.first, config.second]
     metrics = [read_record(layout.summary(name), *NEEDED) for name in parts]
     _refuse_different_tokenizations(parts, metrics, where)
+    _refuse_scores(metrics, where)
     weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
     tables = {split: _mixed(parts, split, weight) for split in SCORED}
     about = {
@@ -64,6 +66,16 @@ def _refuse_different_tokenizations(
             where=where,
             next_step="name two models with the same tokenizer",
         )
+
+
+def _refuse_scores(metrics: list[dict[str, Any]], where: str) -> None:
+    for part in metrics:
+        if part["why_not"] == SCORES_ONLY:
+            raise UserError(
+                f"{part['name']} cannot be mixed: {SCORES_ONLY}",
+                where=where,
+                next_step="name a model of another method",
+            )
 
 
 def _scores(name: str, split: str) -> pa.Table:

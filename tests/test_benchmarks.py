@@ -10,6 +10,7 @@ BENCHMARKS = (
     "pipeline",
     "services",
     "ngram",
+    "ngram_queries",
     "training",
     "intervals",
     "threads",
@@ -39,6 +40,6 @@ def test_make_bench_runs_them_all(root):
     }
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram training intervals threads faults cleaning corpus;"
+        "for name in pipeline services ngram ngram_queries training intervals threads faults cleaning corpus;"
         in (root / "Makefile").read_text()
     )

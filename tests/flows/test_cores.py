@@ -5,12 +5,14 @@ import pytest
 from flows.cores import cores_of, read_cores
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
+from textmill.ngram.threads import THREADS as NGRAM_THREADS
 from textmill.repository.stages import Stage, read_yaml
 from textmill.shards.work import WORKERS
 from textmill.tokenizers.subwords import THREADS
 
 PARAMS = {
     "tokenizers": {"word": {"kind": "word"}, "bpe": {"kind": "subword"}},
+    "ngrams": {"kn": {"method": "kneser_ney"}},
     "networks": {"small": {"threads": 3}, "plain": {}},
 }
 
@@ -33,7 +35,8 @@ def stage(params=(), outs=()):
         ([], ["data/shards/bpe"], WORKERS),
         ([], ["data/vocabulary/word"], THREADS),
         ([], ["data/shards/word"], WORKERS),
-        (["ngrams.kn"], ["models/kn"], 1),
+        (["ngrams.kn"], ["models/kn"], NGRAM_THREADS),
+        (["ngrams.other"], ["models/other"], 1),
     ],
 )
 def test_cores_are_the_pinned_threads(params, outs, cores):
@@ -57,4 +60,6 @@ def test_the_pipeline_of_this_checkout(root):
     for name in params["tokenizers"]:
         assert cores[f"vocabulary@{name}"] == THREADS
         assert cores[f"shard@{name}"] == WORKERS
+    for name in params["ngrams"]:
+        assert cores[f"ngram@{name}"] == cores[f"evaluate_ngram@{name}"] == NGRAM_THREADS
     assert cores["compare"] == cores["download"] == 1

@@ -29,7 +29,11 @@ def encode_lines(lines: Iterable[str], vocabulary: Vocabulary | None = None) -> 
 def train_model(
     lines: Iterable[str], vocabulary: Vocabulary | None = None, **options: object
 ) -> NgramModel:
-    return estimate(*encode_lines(lines, vocabulary), NgramConfig(tokenizer="word", **options))
+    config = NgramConfig(tokenizer="word", **options)
+    *text, vocabulary = encode_lines(lines, vocabulary)
+    if not config.sentence_boundaries:
+        text[1] = text[1][[0, -1]]
+    return estimate(*text, vocabulary, config, held_out=tuple(text))
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
+from textmill.ngram.tables import unpack
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -30,12 +31,14 @@ def read_arpa(path):
 def looked_up(model, words):
     """(log10 p, log10 backoff) of an n-gram that the model holds, by walking the tables."""
     ids = {model.vocabulary.id_to_token(i): i for i in range(len(model.vocabulary))}
+    tables = list(unpack(model.orders))
     row = ids[words[0]]
-    for table, word in zip(model.tables[1:], words[1:], strict=False):
-        key = row * model.size + ids[word]
-        row = int(np.searchsorted(table.keys, key))
-        assert table.keys[row] == key, words
-    table = model.tables[len(words) - 1]
+    for table, word in zip(tables[1:], words[1:], strict=False):
+        after = slice(table.starts[row], table.starts[row + 1])
+        row = after.start + int(np.searchsorted(table.words[after], ids[word]))
+        assert row < after.stop, words
+        assert table.words[row] == ids[word], words
+    table = tables[len(words) - 1]
     return np.log10(table.probabilities[row]), np.log10(table.backoffs[row])
 
 
@@ -85,6 +88,28 @@ def test_every_number_of_an_lmplz_file_with_its_slip(train, eight_sentences):
     for words, (log10_p, log10_backoff) in entries.items():
         if words == ("<s>",):
             continue  # lmplz writes log10 p = 0 for what is never predicted
+        p, backoff = looked_up(model, words)
+        assert p == pytest.approx(log10_p, abs=1e-6), words
+        if log10_backoff is not None:
+            assert backoff == pytest.approx(log10_backoff, abs=1e-6), words
+
+
+def test_count_cutoffs_as_lmplz_prunes(train, eight_sentences):
+    model = train(
+        eight_sentences,
+        method="kneser_ney",
+        order=3,
+        event_space="observed",
+        kenlm_compat=True,
+        cutoffs=(0, 1, 1),
+    )
+    entries = read_arpa(GOLDEN / "eight_sentences_pruned.arpa")
+    assert [order.words.rows for order in model.orders][1:] == [
+        sum(len(words) == n for words in entries) for n in (2, 3)
+    ]
+    for words, (log10_p, log10_backoff) in entries.items():
+        if words == ("<s>",):
+            continue
         p, backoff = looked_up(model, words)
         assert p == pytest.approx(log10_p, abs=1e-6), words
         if log10_backoff is not None:

@@ -27,6 +27,19 @@ METHODS = {
     "kn3": {"method": "kneser_ney", "order": 3, "event_space": "observed"},
     "kn5": {"method": "kneser_ney", "order": 5},
     "kn9": {"method": "kneser_ney", "order": 9},
+    "plain kn4": {"method": "kneser_ney", "order": 4, "modified": False},
+    "cut kn4": {"method": "kneser_ney", "order": 4, "cutoffs": (0, 0, 1)},
+    "running kn4": {"method": "kneser_ney", "order": 4, "sentence_boundaries": False},
+    "likelihood": {"method": "maximum_likelihood", "order": 2},
+    "likelihood3": {"method": "maximum_likelihood", "order": 3},
+    "absolute": {"method": "absolute_discounting", "order": 3},
+    "witten_bell": {"method": "witten_bell", "order": 4, "event_space": "observed"},
+    "cut witten_bell": {"method": "witten_bell", "order": 3, "cutoffs": (0, 1)},
+    "good_turing": {"method": "good_turing", "order": 3},
+    "good_turing1": {"method": "good_turing", "order": 1},
+    "pruned kn4": {"method": "kneser_ney", "order": 4, "prune_threshold": 0.002},
+    "pruned katz": {"method": "good_turing", "order": 3, "prune_to": 20},
+    "jelinek_mercer": {"method": "jelinek_mercer", "order": 3},
 }
 
 
@@ -95,10 +108,11 @@ def test_a_changed_token_changes_no_score_before_it(models, name):
     changed[0, 6] = 9
     after, _ = model.score(changed, model.start(1))
     np.testing.assert_array_equal(after[:, :6], before[:, :6])
-    assert name == "uniform" or after[0, 6] != before[0, 6]
+    same = ("uniform", "likelihood", "likelihood3")  # these know nothing of id 9
+    assert name in same or after[0, 6] != before[0, 6]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "running kn4"])
 def test_a_line_end_forgets_the_line(models, name):
     model = models[name]
     _, state = model.score(np.array([[3, 4, 5, END]]), model.start(1))

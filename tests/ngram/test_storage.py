@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textmill.base.errors import UserError
-from textmill.base.files import sha256_of
+from textmill.ngram.checksum import checksum
 from textmill.ngram.storage import load, save
 from textmill.tokenizers.vocabulary import END
 
@@ -46,8 +46,8 @@ def test_a_loaded_model_is_the_saved_one(train, tmp_path, options):
 def test_columns_are_mapped_not_read(saved):
     model, folder = saved
     loaded = load(folder, model.vocabulary)
-    assert not loaded.tables[2].keys.flags.owndata
-    assert not loaded.tables[2].keys.flags.writeable
+    assert not loaded.orders[2].words.data.flags.owndata
+    assert not loaded.orders[2].words.data.flags.writeable
 
 
 def test_the_same_model_gives_the_same_bytes(saved, train, tmp_path):
@@ -66,7 +66,7 @@ def test_the_summary_says_what_the_model_is(saved):
     assert content["vocabulary"] == {"fingerprint": model.vocabulary.fingerprint, "ids": 8}
     assert content["config"]["method"] == "kneser_ney"
     assert np.shape(content["discounts"]) == (3, 3)
-    assert content["files"][1]["sha256"] == sha256_of(folder / "order-2.arrow")
+    assert content["files"][1]["checksum"] == checksum(folder / "order-2.arrow")
 
 
 def test_a_model_of_another_vocabulary_is_refused(saved, train):
@@ -98,7 +98,7 @@ def test_a_damaged_file_is_refused_by_name(saved, name, damage):
     [
         ({"format": 99}, "no n-gram model of this version"),
         ({"config": {"method": "kneser_ney", "order": 3, "colour": 1}}, "colour"),
-        ({"files": [{"name": "order-1.arrow"}]}, "rows"),
+        ({"files": [{"name": "order-1.arrow"}]}, "checksum"),
     ],
 )
 def test_a_summary_that_describes_no_model_is_refused(saved, change, named):

@@ -8,13 +8,51 @@ something that it is not. So every optional field is None (or 0) until it is set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Method = Literal["uniform", "additive", "kneser_ney"]
+from textmill.base.errors import nearest
+from textmill.ngram.columns import Precision
+
+Method = Literal[
+    "uniform",
+    "maximum_likelihood",
+    "additive",
+    "good_turing",
+    "absolute_discounting",
+    "witten_bell",
+    "kneser_ney",
+    "jelinek_mercer",
+    "stupid_backoff",
+    "imported",
+]
 EventSpace = Literal["all", "observed"]
 
+_UNIGRAMS: dict[str, Any] = {"interpolate_unigrams": True, "event_space": "all"}
+_CUT: dict[str, Any] = {"cutoffs": (), "prune_threshold": 0.0, "prune_to": 0}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "uniform": {},
+    "maximum_likelihood": {},
     "additive": {"k": 1.0},
-    "kneser_ney": {"interpolate_unigrams": True, "event_space": "all", "kenlm_compat": False},
+    "good_turing": {
+        "reliable_count": 5,
+        "event_space": "all",
+        "prune_threshold": 0.0,
+        "prune_to": 0,
+    },
+    "absolute_discounting": {**_UNIGRAMS, **_CUT},
+    "witten_bell": {**_UNIGRAMS, **_CUT},
+    "kneser_ney": {"modified": True, "kenlm_compat": False, **_UNIGRAMS, **_CUT},
+    "jelinek_mercer": {**_UNIGRAMS, **_CUT},
+    "stupid_backoff": {"alpha": 0.4},
+    "imported": {},
+}
+_WORDS = {
+    "uniform": "uniform",
+    "maximum_likelihood": "maximum likelihood",
+    "good_turing": "Good-Turing with Katz backoff",
+    "absolute_discounting": "absolute discounting",
+    "witten_bell": "Witten-Bell",
+    "jelinek_mercer": "Jelinek-Mercer",
+    "stupid_backoff": "stupid backoff",
+    "imported": "imported",
 }
 
 
@@ -23,47 +61,80 @@ class NgramConfig:
     """One n-gram model.
 
     tokenizer: the name of the tokenization it is trained on.
-    method: `uniform`; `additive`, maximum likelihood with `k` added to every event;
-        `kneser_ney`, interpolated modified Kneser-Ney (Chen and Goodman 1998).
+    method: see docs/ngrams.md; `additive` is maximum likelihood with `k` added to every event,
+        `kneser_ney` interpolated modified Kneser-Ney (Chen and Goodman 1998). `imported` is what
+        was read from an ARPA file, and nothing that can be trained.
     order: N, at least 1; `uniform` has none.
     k: additive only, above 0 (default 1).
-    interpolate_unigrams: kneser_ney only. True (default): what discounting takes from the
-        unigrams is spread over all events, as KenLM does. False: it goes to the events without
-        a count alone (to all, if each has one), as SRILM does.
-    event_space: kneser_ney only. "all" (default): every id but `<s>`. "observed": the types seen
-        in training, `</s>` and `<unk>`, as KenLM does; any other id has probability 0.
+    reliable_count: good_turing only. Counts above it are not discounted (default 5, Katz's).
+    modified: kneser_ney only. False: one discount an order instead of three.
+    alpha: stupid_backoff only, the weight of a shorter history (default 0.4).
+    interpolate_unigrams: interpolated methods only. True (default): what discounting takes from
+        the unigrams is spread over all events, as KenLM does. False: it goes to the events
+        without a count alone (to all, if each has one), as SRILM does.
+    event_space: methods that discount. "all" (default): every id but `<s>`. "observed": the types
+        seen in training, `</s>` and `<unk>`, as KenLM does; any other id has probability 0.
+    cutoffs: interpolated methods only; a count an order, the last for all above. N-grams with no
+        more occurrences are left out, as by lmplz's `--prune`: never falling, 0 for order 1.
+    prune_threshold, prune_to: the same and good_turing; leave out n-grams whose loss raises
+        perplexity least (Stolcke 1998): by less than this share, or until so many are left.
     kenlm_compat: kneser_ney only. True repeats a slip of lmplz in the count-of-counts, for
         comparison with its files; it moves log10 probabilities by some 1e-4 on small corpora.
-    Every line is a sentence: its first token has `<s>` before it.
+    sentence_boundaries: True (default): every line is a sentence, its first token has `<s>` before
+        it. False: `</s>` is a token among others, and only a document restarts at `<s>`.
+    precision: of the model file. "double" (default) is exact, "single" is half as large, "coded"
+        has 8 bits a number.
+    memory_limit: bytes that estimation may take (default 4e9); a longer text is worked on in
+        pieces, in files.
     """
 
     tokenizer: str
     method: Method
     order: int = 0
     k: float | None = None
+    reliable_count: int | None = None
+    modified: bool | None = None
+    alpha: float | None = None
     interpolate_unigrams: bool | None = None
     event_space: EventSpace | None = None
+    cutoffs: tuple[int, ...] | None = None
+    prune_threshold: float | None = None
+    prune_to: int | None = None
     kenlm_compat: bool | None = None
+    sentence_boundaries: bool = True
+    precision: Precision = "double"
+    memory_limit: float = 4e9
 
     def __post_init__(self) -> None:
         if self.method not in _OPTIONS:
-            raise ValueError(f"method must be one of {', '.join(_OPTIONS)}, not {self.method!r}")
+            known = ", ".join(_OPTIONS)
+            hint = nearest(self.method, _OPTIONS)
+            raise ValueError(f"method must be one of {known}, not {self.method!r}{hint}")
         self._settle_order()
-        known = _OPTIONS[self.method]
-        for name in ("k", "interpolate_unigrams", "event_space", "kenlm_compat"):
+        known_options = _OPTIONS[self.method]
+        for name in _all_options():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, known.get(name))
-            elif name not in known:
-                takes = ", ".join(known) or "none"
+                object.__setattr__(self, name, known_options.get(name))
+            elif name not in known_options:
+                takes = ", ".join(known_options) or "none"
                 raise ValueError(f"{name} does not belong to {self.method} (its options: {takes})")
-        if self.k is not None and not 0 < self.k < float("inf"):
-            raise ValueError(f"k must be above 0, not {self.k}")
+        self._check_numbers()
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores after a history sum to one."""
+        return self.method != "stupid_backoff"
 
     def describe(self) -> str:
         """What the model is, in words."""
         if self.method == "uniform":
             return "uniform"
-        method = f"add-{self.k:g}" if self.method == "additive" else "modified Kneser-Ney"
+        if self.method == "additive":
+            method = f"add-{self.k:g}"
+        elif self.method == "kneser_ney":
+            method = "modified Kneser-Ney" if self.modified else "Kneser-Ney"
+        else:
+            method = _WORDS[self.method]
         return f"{method}, order {self.order}"
 
     def _settle_order(self) -> None:
@@ -73,3 +144,26 @@ class NgramConfig:
             object.__setattr__(self, "order", 1)
         elif self.order < 1:
             raise ValueError(f"order must be given and at least 1 for {self.method}")
+
+    def _check_numbers(self) -> None:
+        if self.k is not None and not 0 < self.k < float("inf"):
+            raise ValueError(f"k must be above 0, not {self.k}")
+        if self.alpha is not None and not 0 < self.alpha <= 1:
+            raise ValueError(f"alpha must be above 0 and at most 1, not {self.alpha}")
+        if self.reliable_count is not None and self.reliable_count < 1:
+            raise ValueError(f"reliable_count must be at least 1, not {self.reliable_count}")
+        cutoffs = self.cutoffs or ()
+        if cutoffs and (cutoffs[0] != 0 or list(cutoffs) != sorted(cutoffs)):
+            raise ValueError(f"cutoffs must begin with 0 and never fall, not {list(cutoffs)}")
+        if self.prune_threshold is not None and not 0 <= self.prune_threshold < float("inf"):
+            raise ValueError(f"prune_threshold must be 0 or more, not {self.prune_threshold}")
+        if self.prune_to is not None and self.prune_to < 0:
+            raise ValueError(f"prune_to must be 0 or more, not {self.prune_to}")
+        if not 1e6 <= self.memory_limit < float("inf"):
+            raise ValueError(f"memory_limit must be at least 1e6 bytes, not {self.memory_limit}")
+        if self.prune_threshold and self.prune_to:
+            raise ValueError("prune_threshold and prune_to are two ways to say one thing")
+
+
+def _all_options() -> list[str]:
+    return sorted({name for options in _OPTIONS.values() for name in options})

@@ -1,64 +1,56 @@
-"""A backoff n-gram model: every stored probability is already interpolated.
+"""An n-gram model: a trie of orders, queried through the one interface of every model.
 
-Scoring walks the orders upward. At each, the row of the context is known from the order below,
-so one binary search finds out whether the n-gram is there: if so its probability holds, if not
-the backoff weight of the context multiplies what the lower order said. All positions of all
-streams go through each order together; 1 to 2 million tokens a second at order 5 on one core.
+Scoring walks the orders upward, all tokens of all streams together (`query`); how fast it is
+stands in docs/ngrams.md. Sums are float64, so in double precision distributions sum to one to
+1e-12, and `score` and `distribution` agree to 1e-12: they multiply the same numbers in the same
+order.
 
-Everything is float64, so distributions sum to one to 1e-12, and `score` and `distribution` agree
-to 1e-12: they multiply the same numbers in the same order.
-
-Shapes: B streams, T tokens, V ids, G n-grams of one order, N order.
+Shapes: B streams, T tokens, V ids, N order.
 """
 
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from textmill.ngram import query
 from textmill.ngram.config import NgramConfig
+from textmill.ngram.query import NONE
+from textmill.ngram.tables import PackedOrder
+from textmill.ngram.threads import over_ranges
 from textmill.tokenizers.vocabulary import BEGIN, END, Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class OrderTable:
-    """One order. Row r of order 1 is the id r; higher orders are sorted by key.
-
-    keys: int64 (G), row of the context in the order below * V + word, ascending.
-    probabilities: float64 (G), p(last word | the words before it).
-    backoffs: float64 (G), the weight of the lower order after this n-gram; 1 if nothing followed.
-    """
-
-    keys: np.ndarray
-    probabilities: np.ndarray
-    backoffs: np.ndarray
 
 
 class NgramModel:
     """An n-gram model over one vocabulary.
 
     ngrams: how many n-grams of each order training saw (`<s>` alone is none).
-    discounts: D1, D2, D3+ of each order (kneser_ney), else empty.
+    discounts: the discounts of each order, of the methods that have such, else empty.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         config: NgramConfig,
-        tables: list[OrderTable],
+        orders: list[PackedOrder],
         *,
         ngrams: tuple[int, ...],
         discounts: tuple[tuple[float, ...], ...] = (),
     ) -> None:
         self.vocabulary = vocabulary
         self.config = config
-        self.tables = tables
+        self.orders = orders
         self.ngrams = ngrams
         self.discounts = discounts
 
     @property
     def order(self) -> int:
         """N."""
-        return len(self.tables)
+        return len(self.orders)
+
+    @property
+    def size(self) -> int:
+        """V, `<s>` included."""
+        return self.orders[0].words.rows
 
     def start(self, n: int) -> np.ndarray:
         """State (n, N-1) of streams before their first token: nothing but `<s>`."""
@@ -73,69 +65,61 @@ class NgramModel:
         """
         if ids_BT.size and not 0 <= int(ids_BT.min()) <= int(ids_BT.max()) < self.size:
             raise ValueError(f"an id is outside the vocabulary of {self.size}")
-        words = np.concatenate([state[: len(ids_BT)], ids_BT.astype(np.int64)], axis=1)
-        n_scored = ids_BT.shape[1]
-        p_BT = self.tables[0].probabilities[words[:, self.order - 1 :]]
+        # One stream behind the other; no scored token looks further back than its own state.
+        words_BT = np.concatenate([state[: len(ids_BT)], ids_BT.astype(np.int64)], axis=1)
+        words = words_BT.ravel()
+        p = self._unigrams[words]
         rows = words
         for n in range(2, self.order + 1):
-            contexts = _as_contexts(rows, words[:, n - 2 :], n - 1)[:, :-1]
-            rows = self._find(n, contexts, words[:, n - 1 :])
-            unneeded = rows.shape[1] - n_scored
-            contexts, found = contexts[:, unneeded:], rows[:, unneeded:]
-            known, hit = contexts >= 0, found >= 0
-            p_BT[known] *= self.tables[n - 2].backoffs[contexts[known]]
-            p_BT[hit] = self.tables[n - 1].probabilities[found[hit]]
+            contexts, rows = rows, np.empty_like(words)
+            self._extend(n, words, contexts, rows, p)
         with np.errstate(divide="ignore"):
-            return -np.log(p_BT), words[:, n_scored:]
+            nats_BT = -np.log(p.reshape(words_BT.shape)[:, self.order - 1 :])
+        return nats_BT, words_BT[:, ids_BT.shape[1] :]
 
     def distribution(self, state: np.ndarray) -> np.ndarray:
         """Natural log of p(next id | state), float64 (B, V); -inf for `<s>`."""
-        p_BV = np.tile(self.tables[0].probabilities, (len(state), 1))
-        rows = state
+        p_BV = np.tile(self._unigrams, (len(state), 1))
+        words = state.astype(np.int64).ravel()
+        last = np.arange(1, len(state) + 1) * (self.order - 1) - 1
+        rows = words
         for n in range(2, self.order + 1):
-            contexts = _as_contexts(rows, state[:, n - 2 :], n - 1)
-            self._overlay(n, contexts[:, -1], p_BV)
-            rows = self._find(n, contexts[:, :-1], state[:, n - 1 :])
+            contexts, rows = rows, np.empty_like(words)
+            at_end = np.where(words[last] == self._reset, self._begin(n), contexts[last])
+            query.overlay(at_end, *self._parts(n), p_BV)
+            if n < self.order:
+                self._extend(n, words, contexts, rows, np.ones(len(words)))
         with np.errstate(divide="ignore"):
             return np.log(p_BV)
 
+    @cached_property
+    def _unigrams(self) -> np.ndarray:
+        return self.orders[0].probabilities.numbers()
+
     @property
-    def size(self) -> int:
-        """V, `<s>` included."""
-        return len(self.tables[0].keys)
+    def _reset(self) -> int:
+        """The word behind which nothing before it counts: a line's end, or none."""
+        return END if self.config.sentence_boundaries else NONE
 
-    def _find(self, n: int, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Row in order n of each (context row, word); -1 where there is none."""
-        keys = self.tables[n - 1].keys
-        rows = np.full(words.shape, -1, dtype=np.int64)
-        known = contexts >= 0
-        wanted = contexts[known] * self.size + words[known]
-        # Ascending questions meet the keys in the order of memory: 2 to 3 times as fast.
-        ascending = np.argsort(wanted)
-        wanted = wanted[ascending]
-        at = np.searchsorted(keys, wanted)
-        inside = at < len(keys)
-        at[~inside] = -1
-        at[inside] = np.where(keys[at[inside]] == wanted[inside], at[inside], -1)
-        found = np.empty_like(at)
-        found[ascending] = at
-        rows[known] = found
-        return rows
+    def _begin(self, n: int) -> int:
+        """The context row of order n - 1 after a line's end: `<s>`, before which is nothing."""
+        return BEGIN if n == 2 else NONE
 
-    def _overlay(self, n: int, contexts_B: np.ndarray, p_BV: np.ndarray) -> None:
-        """Turn p(w|h') into p(w|h) in place, where the context row of h is known."""
-        streams = np.flatnonzero(contexts_B >= 0)
-        contexts = contexts_B[streams]
-        table = self.tables[n - 1]
-        p_BV[streams] *= self.tables[n - 2].backoffs[contexts][:, None]
-        first = np.searchsorted(table.keys, contexts * self.size)
-        n_explicit = np.searchsorted(table.keys, (contexts + 1) * self.size) - first
-        ends = np.cumsum(n_explicit)
-        explicit = np.arange(n_explicit.sum()) + np.repeat(first - ends + n_explicit, n_explicit)
-        words = table.keys[explicit] % self.size
-        p_BV[np.repeat(streams, n_explicit), words] = table.probabilities[explicit]
+    def _extend(
+        self, n: int, words: np.ndarray, contexts: np.ndarray, rows: np.ndarray, p: np.ndarray
+    ) -> None:
+        parts = self._parts(n)
+        over_ranges(
+            lambda first, end: query.extend(
+                first, end, words, contexts, self._reset, self._begin(n), *parts, rows, p
+            ),
+            len(words),
+        )
 
-
-def _as_contexts(rows: np.ndarray, last_words: np.ndarray, n: int) -> np.ndarray:
-    """Rows of order n as contexts: after `</s>` stands `<s>`, before which there is nothing."""
-    return np.where(last_words == END, BEGIN if n == 1 else -1, rows)
+    def _parts(self, n: int) -> tuple[query.Parts, query.Parts, query.Parts, query.Parts]:
+        """Of order n: ends and weights of the contexts, words and probabilities after them."""
+        below, order = self.orders[n - 2], self.orders[n - 1]
+        assert below.ends is not None
+        assert below.backoffs is not None
+        columns = below.ends, below.backoffs, order.words, order.probabilities
+        return tuple(column.parts() for column in columns)  # type: ignore[return-value]

@@ -1,13 +1,14 @@
 """Model files: `model.json` and one Arrow file an order, the same bytes for the same model.
 
-A loaded model is memory-mapped: each order is one record batch, so that its columns are arrays
-straight from the file. Stored are, as float64 and int64, a probability, a backoff weight (below
-the highest order) and a key (above order 1): 24 bytes an n-gram, 16 at the highest order.
-`model.json` names the vocabulary's fingerprint and each file's sha256; a model of another
-vocabulary and a damaged file are refused, the latter at the price of reading it once.
+A loaded model is memory-mapped: each column of an order is one list of uint64 in a table of one
+row, read where it lies and shared by every process that opens it. `model.json` says how many bits
+a number has (`columns`), names the vocabulary's fingerprint and holds each file's checksum; a
+model of another vocabulary and a damaged file are refused.
 """
 
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +16,57 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.base.files import (
-    read_json,
-    read_table,
-    replacing_folder,
-    sha256_of,
-    write_json,
-    write_table,
-)
+from textmill.base.files import read_json, read_table, replacing_folder, write_json, write_table
+from textmill.ngram.checksum import checksum
+from textmill.ngram.columns import DOUBLE, NO_CODES, Column
 from textmill.ngram.config import NgramConfig
-from textmill.ngram.model import NgramModel, OrderTable
+from textmill.ngram.model import NgramModel
+from textmill.ngram.tables import PackedOrder
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 SUMMARY = "model.json"
+COLUMNS = ("words", "probabilities", "backoffs", "ends")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What `model.json` says of a model besides its files."""
+
+    config: NgramConfig
+    vocabulary: Vocabulary
+    ngrams: tuple[int, ...]
+    discounts: tuple[tuple[float, ...], ...]
 
 
 def save(model: NgramModel, folder: Path) -> None:
     """Write the model; the finished folder takes the place of `folder` by rename."""
+    about = About(model.config, model.vocabulary, model.ngrams, model.discounts)
+    save_orders(model.orders, about, folder)
+
+
+def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> None:
+    """Write the orders one by one as they come, so that no two have to be in memory.
+
+    What estimation was allowed to take is no part of a model: the same bytes whatever it was.
+    """
     with replacing_folder(folder) as temporary:
         files = []
-        for n, table in enumerate(model.tables, start=1):
+        for n, order in enumerate(orders, start=1):
             path = temporary / f"order-{n}.arrow"
-            _write_order(path, table, is_lowest=n == 1, is_highest=n == model.order)
-            files.append({"name": path.name, "rows": len(table.keys), "sha256": sha256_of(path)})
+            columns = {name: getattr(order, name) for name in COLUMNS}
+            present = {name: column for name, column in columns.items() if column is not None}
+            write_table(path, pa.table({name: _as_list(c) for name, c in present.items()}))
+            files.append(_described(path, present))
         content = {
             "format": FORMAT,
-            "config": asdict(model.config),
-            "vocabulary": {"fingerprint": model.vocabulary.fingerprint, "ids": model.size},
-            "ngrams": model.ngrams,
-            "discounts": model.discounts,
+            "config": _config_of(about.config),
+            "vocabulary": {
+                "fingerprint": about.vocabulary.fingerprint,
+                "ids": len(about.vocabulary),
+            },
+            "ngrams": about.ngrams,
+            "discounts": about.discounts,
             "files": files,
         }
         write_json(temporary / SUMMARY, content)
@@ -56,16 +78,31 @@ def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
     content = read_json(summary)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(f"{summary} is no n-gram model of this version", next_step="dvc repro")
-    try:
+    with _described_wrongly(summary):
         _check_vocabulary(content["vocabulary"], vocabulary, folder)
+        config = content["config"]
+        if config.get("cutoffs") is not None:
+            config["cutoffs"] = tuple(config["cutoffs"])
         return NgramModel(
             vocabulary,
-            NgramConfig(**content["config"]),
-            [_read_order(folder, file, len(vocabulary)) for file in content["files"]],
+            NgramConfig(**config),
+            [_read_order(folder, file) for file in content["files"]],
             ngrams=tuple(content["ngrams"]),
             discounts=tuple(map(tuple, content["discounts"])),
         )
-    except (KeyError, TypeError, ValueError) as error:
+
+
+def _config_of(config: NgramConfig) -> dict[str, Any]:
+    content = asdict(config)
+    del content["memory_limit"]
+    return content
+
+
+@contextmanager
+def _described_wrongly(summary: Path) -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(summary, f"it does not describe an n-gram model: {error!r}") from None
 
 
@@ -80,27 +117,41 @@ def _check_vocabulary(stored: dict[str, Any], vocabulary: Vocabulary, folder: Pa
     )
 
 
-def _write_order(path: Path, table: OrderTable, *, is_lowest: bool, is_highest: bool) -> None:
-    columns = {} if is_lowest else {"key": table.keys}
-    columns["probability"] = table.probabilities
-    if not is_highest:
-        columns["backoff"] = table.backoffs
-    write_table(path, pa.table({name: pa.array(column) for name, column in columns.items()}))
+def _as_list(column: Column) -> pa.Array:
+    return pa.LargeListArray.from_arrays(
+        pa.array([0, len(column.data)], pa.int64()), pa.array(column.data)
+    )
 
 
-def _read_order(folder: Path, file: dict[str, Any], size: int) -> OrderTable:
+def _described(path: Path, columns: dict[str, Column]) -> dict[str, Any]:
+    return {
+        "name": path.name,
+        "checksum": checksum(path),
+        "columns": {
+            name: {"rows": column.rows, "bits": column.bits, "codes": column.codes.tolist()}
+            for name, column in columns.items()
+        },
+    }
+
+
+def _read_order(folder: Path, file: dict[str, Any]) -> PackedOrder:
     path = folder / str(file["name"])
-    rows = int(file["rows"])
-    if path.exists() and sha256_of(path) != file["sha256"]:
+    if path.exists() and checksum(path) != file["checksum"]:
         raise _damaged(path, f"it is not the file that {folder / SUMMARY} describes")
     table = read_table(path)
-    columns = {name: table[name].chunk(0).to_numpy() for name in table.column_names if rows}
-    nothing = np.empty(0)
-    return OrderTable(
-        keys=columns.get("key", np.arange(size if rows else 0)),
-        probabilities=columns.get("probability", nothing),
-        backoffs=columns.get("backoff", np.broadcast_to(1.0, rows)),
+    columns = {name: _column(table[name], about) for name, about in file["columns"].items()}
+    return PackedOrder(
+        columns["words"], columns["probabilities"], columns.get("backoffs"), columns.get("ends")
     )
+
+
+def _column(stored: pa.ChunkedArray, about: dict[str, Any]) -> Column:
+    rows, bits = int(about["rows"]), int(about["bits"])
+    data = stored.chunk(0).values.to_numpy()
+    if len(data) < (rows if bits == DOUBLE else rows * bits // 64 + 2):
+        raise ValueError(f"{rows} rows of {bits} bits do not fit into {len(data)} words")
+    codes = np.array(about["codes"], np.float64) if about["codes"] else NO_CODES
+    return Column(data, bits, rows, codes)
 
 
 def _damaged(path: Path, why: str) -> UserError:

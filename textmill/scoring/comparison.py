@@ -10,6 +10,10 @@ PROTOCOL_VERSION = 1
 """Raised when the meaning of a score changes; numbers of different versions are never compared."""
 
 
+SCORES_ONLY = "it gives scores, not probabilities"
+"""Why a model such as stupid backoff has neither a perplexity nor a rank."""
+
+
 def comparison_key(test_sha256: str) -> str:
     """Key of a test split, from the sha256 of its cleaned bytes with their document bounds."""
     return hashlib.sha256(f"{test_sha256} protocol {PROTOCOL_VERSION}".encode()).hexdigest()

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from textmill.base.files import replacing_folder, write_json, write_table
-from textmill.scoring.comparison import comparison_key, why_not_byte_comparable
+from textmill.scoring.comparison import SCORES_ONLY, comparison_key, why_not_byte_comparable
 from textmill.scoring.likelihood import CHUNK, STREAMS, token_nats
 from textmill.scoring.protocol import LanguageModel
 from textmill.scoring.units import measure, scores_table
@@ -40,12 +40,14 @@ def evaluate(
     scores: Path,
     metrics: Path,
     learnt_unknown: bool,
+    gives_probabilities: bool = True,
     streams: int = STREAMS,
     chunk: int = CHUNK,
 ) -> None:
     """Score both splits of `shards` and write the results (see `write_results`).
 
     learnt_unknown: whether the model can have learnt the probability of `<unk>`.
+    gives_probabilities: whether its scores after a history sum to one.
     """
     tables, unknown = {}, 0
     for split in SCORED:
@@ -59,6 +61,8 @@ def evaluate(
         unknown_units=unknown,
         learnt_unknown=learnt_unknown,
     )
+    if not gives_probabilities:
+        why_not = SCORES_ONLY
     key = comparison_key(manifest["splits"]["test"]["text_sha256"])
     keys = {"tokenizer_fingerprint": manifest["fingerprint"], "comparison_key": key}
     write_results(summary({**asdict(about), **keys}, tables, why_not), tables, scores, metrics)
@@ -77,6 +81,9 @@ def summary(
     if why_not:
         for split in SCORED:
             measured[split] |= dict.fromkeys(("bits_per_byte", "bits_per_character"))
+    if why_not == SCORES_ONLY:
+        for split in SCORED:
+            measured[split] |= dict.fromkeys(("perplexity", "word_perplexity"))
     return {**about, "byte_comparable": why_not is None, "why_not": why_not, **measured}
 
 

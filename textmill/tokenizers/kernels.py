@@ -25,7 +25,7 @@ _APPEND = (
 
 
 @Kernel
-def intern(  # noqa: C901, PLR0912, PLR0917  # a loop, and the arrays that it works on
+def intern(  # noqa: C901, PLR0912  # a loop, and the arrays that it works on
     data: np.ndarray,
     eight: np.ndarray,
     starts: np.ndarray,

@@ -1,4 +1,4 @@
-"""Modified Kneser-Ney's three discounts of one order, estimated from its counts of counts.
+"""The discounts of one order, estimated from its counts of counts.
 
 Where a text is too small or too regular (characters, say: no letter occurs once) the closed form
 has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmplz does under
@@ -7,6 +7,7 @@ has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmp
 
 import logging
 
+import numba
 import numpy as np
 
 FALLBACK = (0.5, 1.0, 1.5)
@@ -16,7 +17,38 @@ _log = logging.getLogger(__name__)
 
 def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     """n_1 to n_4: how many n-grams have an adjusted count of 1, 2, 3 and 4."""
-    return np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5]
+    n = np.zeros(6, np.int64)
+    _count(adjusted, n)
+    return n[1:5]
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(adjusted: np.ndarray, n: np.ndarray) -> None:
+    for count in adjusted:
+        n[min(count, 5)] += 1
+
+
+def discounts_of(order: int, n: np.ndarray, *, modified: bool) -> np.ndarray:
+    """Three discounts of an order, equal ones where they are not `modified`."""
+    if modified:
+        return modified_discounts(order, n)
+    return np.full(3, single_discount(order, n))
+
+
+def single_discount(order: int, n: np.ndarray) -> float:
+    """D = n_1 / (n_1 + 2 n_2) of Ney, Essen and Kneser (1994); 0.5 where that says nothing."""
+    if n[0] and n[1]:
+        return float(n[0] / (n[0] + 2 * n[1]))
+    missing = 1 if n[0] == 0 else 2
+    _log.warning(
+        "order %d: no n-gram has a count of %d (n-grams of count 1 to 4: %s), so the discount "
+        "n1 / (n1 + 2 n2) says nothing; this order alone takes %s",
+        order,
+        missing,
+        ", ".join(map(str, n)),
+        FALLBACK[0],
+    )
+    return FALLBACK[0]
 
 
 def modified_discounts(order: int, n: np.ndarray) -> np.ndarray:

@@ -30,14 +30,15 @@ def flushed_rows(stream: np.ndarray, counts: list[OrderCounts], size: int) -> li
         before = stream[positions - (n - 1)]
         words.insert(0, int(before[np.argmax(rank[before])]))
         positions = positions[before == words[0]]
-        rows.append(_row_of(words, counts, size))
+        rows.append(_row_of(words, counts))
         if words[0] == BEGIN:
             break
     return rows
 
 
-def _row_of(words: list[int], counts: list[OrderCounts], size: int) -> int:
+def _row_of(words: list[int], counts: list[OrderCounts]) -> int:
     row = words[0]
     for word, table in zip(words[1:], counts[1:], strict=False):
-        row = int(np.searchsorted(table.keys, row * size + word))
+        after = slice(table.starts[row], table.starts[row + 1])
+        row = int(after.start + np.searchsorted(table.words[after], word))
     return row

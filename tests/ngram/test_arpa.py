@@ -1,0 +1,231 @@
+"""ARPA files: KenLM reads ours, we read theirs, and what the dialects of other toolkits mean."""
+
+import bz2
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.base.errors import UserError
+from textmill.ngram.arpa_read import read_arpa
+from textmill.ngram.arpa_write import write_arpa
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.estimate import estimate
+from textmill.ngram.tables import unpack
+from textmill.tokenizers.vocabulary import BEGIN, END, from_tokens
+
+GOLDEN = Path(__file__).parent / "golden"
+LINES = (GOLDEN / "eight_sentences.txt").read_text().splitlines()
+STREAM = np.array([[3, 4, 5, 3, 6, END, 0, 3, 7, 4, 0, END, END, 9, 3, 4, 8, END]])
+OPTIONS = {
+    "kn3": {"method": "kneser_ney", "order": 3},
+    "kn1": {"method": "kneser_ney", "order": 1},
+    "kn8": {"method": "kneser_ney", "order": 8},
+    "katz": {"method": "good_turing", "order": 3},
+    "cut": {"method": "witten_bell", "order": 3, "cutoffs": (0, 1)},
+    "likelihood": {"method": "maximum_likelihood", "order": 2},
+    "observed": {"method": "kneser_ney", "order": 2, "event_space": "observed"},
+}
+
+
+def nats(model, stream=STREAM):
+    return model.score(stream, model.start(len(stream)))[0]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_read_back_it_is_the_same_model(train, tmp_path, name):
+    vocabulary = train([*LINES, "never seen"], method="uniform").vocabulary
+    model = train(LINES, vocabulary, **OPTIONS[name])
+    path = tmp_path / "model.arpa"
+    write_arpa(model, path)
+    again = read_arpa(path, model.vocabulary)
+    assert again.order == model.order
+    for ours, theirs in zip(unpack(model.orders), unpack(again.orders), strict=True):
+        np.testing.assert_array_equal(ours.starts, theirs.starts)
+        np.testing.assert_array_equal(ours.words, theirs.words)
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, rtol=1.2e-7)
+        np.testing.assert_allclose(ours.backoffs, theirs.backoffs, rtol=1.2e-7)
+    write_arpa(again, tmp_path / "again.arpa")
+    assert (tmp_path / "again.arpa").read_bytes() == path.read_bytes()
+
+
+def test_the_strict_form(train, tmp_path):
+    model = train(["a b c", "a b d"], method="kneser_ney", order=2, event_space="observed")
+    write_arpa(model, tmp_path / "a.arpa")
+    text = (tmp_path / "a.arpa").read_text()
+    assert text.startswith("\\data\\\nngram 1=7\nngram 2=6\n\n\\1-grams:\n")
+    assert "\n-99.0000000\t<s>\t" in text
+    assert "\n\n\\2-grams:\n" in text
+    assert text.endswith("\n\n\\end\\\n")
+
+
+def test_kenlm_reads_our_file_and_scores_as_we_do(train, encode, tmp_path):
+    kenlm = pytest.importorskip("kenlm", reason="the kenlm package is not installed")
+    config = kenlm.Config()
+    config.show_progress = False
+    for name in ("kn3", "katz", "cut"):
+        model = train(LINES, **OPTIONS[name])
+        write_arpa(model, tmp_path / "model.arpa")
+        oracle = kenlm.Model(str(tmp_path / "model.arpa"), config)
+        words = [model.vocabulary.id_to_token(i) for i in range(3, len(model.vocabulary))]
+        random = np.random.default_rng(3)
+        lines = [" ".join(random.choice([*words, "never"], n)) for n in random.integers(0, 9, 40)]
+        tokens, _, _ = encode([*LINES, *lines], model.vocabulary)
+        ours = -nats(model, tokens[None, :])[0] / np.log(10)
+        theirs = [score[0] for line in [*LINES, *lines] for score in oracle.full_scores(line)]
+        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+
+
+def test_every_number_of_an_lmplz_file(train):
+    model = train(LINES, method="kneser_ney", order=3, event_space="observed", kenlm_compat=True)
+    theirs = read_arpa(GOLDEN / "eight_sentences.arpa", model.vocabulary)
+    assert theirs.ngrams == (44, 90, 105)
+    for ours, table in zip(unpack(model.orders), unpack(theirs.orders), strict=True):
+        np.testing.assert_array_equal(ours.words, table.words)
+        np.testing.assert_allclose(
+            np.log10(ours.backoffs), np.log10(table.backoffs), rtol=0, atol=1e-6
+        )
+        predicted = np.arange(len(ours.words)) != (BEGIN if len(ours.starts) == 2 else -1)
+        np.testing.assert_allclose(
+            np.log10(ours.probabilities[predicted]),
+            np.log10(table.probabilities[predicted]),
+            rtol=0,
+            atol=1e-6,
+        )
+
+
+def test_tokens_that_hold_spaces_or_look_reserved(tmp_path):
+    odd = ["<unk>", "</s>", " a", "a", "\t", "\\", "\\x20", "\u00a0", "é"]
+    vocabulary, _ = from_tokens(odd, scheme="test")
+    tokens = np.array([3, 4, 5, 6, 7, 8, 9, 10, 11, END, 3, 3, 4, END], np.uint16)
+    config = NgramConfig("test", "kneser_ney", 2)
+    model = estimate(tokens, np.array([0, 10, 14]), vocabulary, config)
+    write_arpa(model, tmp_path / "odd.arpa")
+    again = read_arpa(tmp_path / "odd.arpa")
+    assert again.vocabulary.tokens.equals(vocabulary.tokens)
+    np.testing.assert_allclose(nats(again, tokens[None, :]), nats(model, tokens[None, :]), 1e-6)
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)])
+def test_compressed(train, tmp_path, suffix, opener):
+    model = train(LINES, method="kneser_ney", order=3)
+    write_arpa(model, tmp_path / "plain.arpa")
+    plain = (tmp_path / "plain.arpa").read_bytes()
+    packed = tmp_path / f"model.arpa{suffix}"
+    if suffix == ".gz":
+        write_arpa(model, packed)
+        assert gzip.decompress(packed.read_bytes()) == plain
+    else:
+        with opener(packed, "wb") as file:
+            file.write(plain)
+    np.testing.assert_array_equal(
+        nats(read_arpa(packed, model.vocabulary)),
+        nats(read_arpa(tmp_path / "plain.arpa", model.vocabulary)),
+    )
+
+
+PLAIN = """\
+\\data\\
+ngram 1=4
+ngram 2=2
+
+\\1-grams:
+-1.0\t<unk>
+-99\t<s>\t-0.5
+-0.5\t</s>
+-0.25\ta\t-0.125
+
+\\2-grams:
+-0.1\t<s> a
+-0.2\ta </s>
+
+\\end\\
+"""
+DIALECTS = {
+    "SRILM's leading blank line": "\n" + PLAIN,
+    "kaldi: spaces in counts, no blank line": PLAIN.replace("1=4", " 1=        4").replace(
+        "\n\n\\end", "\n\\end"
+    ),
+    "irstlm: tab after =, tab inside": PLAIN.replace("1=4", "1=\t4").replace(
+        "\n\n\\2-grams", "\n\\2-grams"
+    ),
+    "spaces for tabs": PLAIN.replace("\t", "  "),
+    "berkeleylm: several tabs, decimal comma": PLAIN.replace("\t", "\t\t").replace("0.", "0,"),
+    "mitlm: n-ngrams": PLAIN.replace("\\2-grams", "\\2-ngrams"),
+    "CRLF": PLAIN.replace("\n", "\r\n"),
+    "empty highest order": PLAIN.replace("2=2\n", "2=2\nngram 3=0\n"),
+    "empty highest order with its heading": PLAIN.replace("2=2\n", "2=2\nngram 3=0\n").replace(
+        "\\end", "\\3-grams:\n\n\\end"
+    ),
+    "-inf for never": PLAIN.replace("-99", "-inf"),
+    "text before": "made by hand\n" + PLAIN,
+    "<UNK>": PLAIN.replace("<unk>", "<UNK>"),
+    "backoff at the highest order": PLAIN.replace("a </s>", "a </s>\t0"),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_dialects(tmp_path, dialect):
+    path = tmp_path / "model.arpa"
+    path.write_bytes(DIALECTS[dialect].encode())
+    model = read_arpa(path)
+    a = model.vocabulary["a"]
+    scored = -nats(model, np.array([[a, a, 0, END]]))[0] / np.log(10)
+    np.testing.assert_allclose(scored, [-0.1, -0.25 - 0.125, -1.0 - 0.125, -0.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("1=4", "1=5", "line 6: the header counts 5 1-grams, and here are 4"),
+        ("ngram 2=2", "ngram 3=2", "line 3: the count of order 2"),
+        ("<s> a", "<s> b", "line 12: 'b' is none of the unigrams"),
+        ("-0.25", "0.25", "line 9: 0.25 is no logarithm of a probability"),
+        ("-0.25", "x", "line 9: 'x' is no number"),
+        ("-0.25", "nan", "line 9: nan is no logarithm"),
+        ("\\2-grams", "\\3-grams", "line 11: there is '\\\\3-grams:' where \\2-grams: should be"),
+        ("\n\\end\\\n", "", "line 13: the file ends before"),
+        ("<s>\t", "<t>\t", "line 11: <s> is none of the unigrams"),
+        ("\ta\t", "\t</s>\t", "'</s>' is there twice among the unigrams"),
+        ("-0.2\ta </s>", "-0.2\ta", "is no 2-gram with its numbers"),
+    ],
+)
+def test_damage_is_named_with_its_line(tmp_path, old, new, named):
+    path = tmp_path / "model.arpa"
+    path.write_text(PLAIN.replace(old, new, 1))
+    with pytest.raises(UserError) as error:
+        read_arpa(path)
+    assert named in str(error.value)
+
+
+def test_a_word_outside_the_vocabulary_is_named(train, tmp_path):
+    (tmp_path / "model.arpa").write_text(PLAIN)
+    vocabulary = train(["b c"], method="uniform").vocabulary
+    with pytest.raises(UserError, match="'a' is not in the vocabulary"):
+        read_arpa(tmp_path / "model.arpa", vocabulary)
+
+
+def test_a_cut_gz_is_refused(train, tmp_path):
+    path = tmp_path / "model.arpa.gz"
+    write_arpa(train(LINES, method="kneser_ney", order=3), path)
+    path.write_bytes(path.read_bytes()[:-400])
+    with pytest.raises(UserError, match="cut off or damaged"):
+        read_arpa(path)
+
+
+def test_a_context_that_is_not_listed_changes_nothing(tmp_path):
+    path = tmp_path / "model.arpa"
+    text = PLAIN.replace("ngram 2=2", "ngram 2=2\nngram 3=1")
+    path.write_text(text.replace("\\end", "\\3-grams:\n-0.05\ta a a\n\n\\end"))
+    model = read_arpa(path)
+    a = model.vocabulary["a"]
+    scored = -nats(model, np.array([[a, a, a, a, END]]))[0] / np.log(10)
+    # "a a" is not listed: p(a|a) = 10^-0.125 p(a), and its own weight is 1.
+    np.testing.assert_allclose(scored, [-0.1, -0.375, -0.05, -0.05, -0.2], rtol=1e-12)
+
+
+def test_scores_are_not_written_as_probabilities(train, tmp_path):
+    with pytest.raises(UserError, match="stupid backoff, order 2 gives scores"):
+        write_arpa(train(LINES, method="stupid_backoff", order=2), tmp_path / "x.arpa")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,80 @@
+"""Counts out as text and in again: the same counts, the same model; what is not whole is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.base.errors import UserError
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.count import count_ngrams, sentence_stream
+from textmill.ngram.counts_text import read_counts, write_counts
+from textmill.ngram.estimate import estimate, estimate_from_counts
+from textmill.ngram.tables import unpack
+
+LINES = (Path(__file__).parent / "golden/eight_sentences.txt").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def text(encode):
+    return encode(LINES)
+
+
+@pytest.fixture
+def written(text, tmp_path):
+    tokens, offsets, vocabulary = text
+    size = len(vocabulary)
+    counts = count_ngrams(sentence_stream(tokens, offsets, size), size, 3)
+    write_counts(counts, vocabulary, tmp_path / "counts.txt")
+    return counts, tmp_path / "counts.txt"
+
+
+def test_read_back_the_counts_are_the_same(text, written):
+    counts, path = written
+    again = read_counts(path, text[2])
+    for ours, theirs in zip(counts, again, strict=True):
+        for name in ("starts", "words", "counts", "after_begin"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    lines = path.read_text().splitlines()
+    assert len(lines) == sum(table.seen() for table in counts) + 1  # <s> itself
+    assert f"<s>\t{len(LINES)}" in lines
+
+
+@pytest.mark.parametrize("method", ["kneser_ney", "good_turing", "stupid_backoff"])
+def test_from_counts_in_any_order_the_model_is_the_same(text, written, method):
+    tokens, offsets, vocabulary = text
+    _, path = written
+    lines = path.read_text().splitlines()
+    path.write_text("\r\n".join(sorted(lines, reverse=True)) + "\r\n")
+    config = NgramConfig("word", method, 3)
+    ours = estimate(tokens, offsets, vocabulary, config)
+    theirs = estimate_from_counts(read_counts(path, vocabulary), vocabulary, config)
+    assert ours.ngrams == theirs.ngrams
+    for one, other in zip(unpack(ours.orders), unpack(theirs.orders), strict=True):
+        np.testing.assert_array_equal(one.words, other.words)
+        np.testing.assert_array_equal(one.probabilities, other.probabilities)
+        np.testing.assert_array_equal(one.backoffs, other.backoffs)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda lines: [*lines, "the fox"], "'the fox' is no n-gram, a tab and a whole number"),
+        (lambda lines: [*lines, "the\t-1"], "is no n-gram, a tab and a whole number"),
+        (lambda lines: [*lines, "the zebra\t1"], "'the zebra' holds a word outside"),
+        (lambda lines: [*lines, "the <s>\t1"], "<s> is not in first place"),
+        (lambda lines: [line for line in lines if line.count(" ") != 1], "its beginning is not"),
+    ],
+)
+def test_what_is_not_whole_is_refused(text, written, change, named):
+    _, path = written
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    with pytest.raises(UserError) as error:
+        read_counts(path, text[2])
+    assert named in str(error.value)
+
+
+def test_methods_that_want_the_text_say_so(text, written):
+    counts, _ = written
+    with pytest.raises(UserError, match="Jelinek-Mercer, order 2 is not estimated from counts"):
+        estimate_from_counts(counts, text[2], NgramConfig("word", "jelinek_mercer", 2))

@@ -1,0 +1,53 @@
+"""The memory limit changes where arrays lie and how the text is cut, and no byte of the model."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.base.files import sha256_of
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.estimate import estimate_to
+from textmill.ngram.scratch import Scratch, fits, piece_size
+from textmill.ngram.storage import load
+from textmill.tokenizers.vocabulary import END, from_tokens
+
+
+def text_of(n_tokens, n_types):
+    random = np.random.default_rng(7)
+    ids = (random.zipf(1.3, n_tokens) % n_types + 3).astype(np.uint16)
+    ids[::11] = END
+    ids[-1] = END
+    return ids, np.append(0, np.flatnonzero(ids == END) + 1)
+
+
+@pytest.mark.parametrize("method", ["kneser_ney", "witten_bell"])
+def test_the_same_files_in_memory_and_in_pieces(tmp_path, method):
+    vocabulary, _ = from_tokens([f"w{i}" for i in range(500)], scheme="test")
+    text = text_of(150_000, 500)
+    hashes = []
+    for name, limit in (("whole", 4e9), ("pieces", 1e6)):
+        config = NgramConfig("test", method, 4, memory_limit=limit)
+        assert fits(len(text[0]) + len(text[1]), 4, limit) == (name == "whole")
+        estimate_to(tmp_path / name, text, vocabulary, config, scratch=tmp_path / "scratch")
+        assert not (tmp_path / "scratch").exists()
+        hashes.append([sha256_of(path) for path in sorted((tmp_path / name).iterdir())])
+    assert hashes[0] == hashes[1]
+    assert load(tmp_path / "whole", vocabulary).order == 4
+
+
+def test_pieces_take_a_third_of_the_limit():
+    assert piece_size(10**9, 5, 4e9, 2) == pytest.approx(4e9 / 3 / 2 / (40 + 60), rel=1e-6)
+    assert piece_size(1000, 5, 4e9, 2) == 250
+
+
+def test_scratch_arrays_keep_their_numbers_when_memory_is_given_back(tmp_path):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    (folder / "left by a killed run").write_text("x")
+    with Scratch(folder) as scratch:
+        array = scratch.keep(np.arange(100_000))
+        scratch.release()
+        np.testing.assert_array_equal(array, np.arange(100_000))
+        assert [path.name for path in Path(folder).iterdir()] == ["0.array"]
+    assert not folder.exists()

@@ -1,0 +1,202 @@
+r"""Reads ARPA files, tolerantly: what other toolkits write, where its meaning is plain.
+
+Taken: spaces or tabs anywhere between fields, a tab or spaces around the counts of the header,
+CRLF, missing or extra blank lines, text before `\data\`, `\2-ngrams:` beside `\2-grams:`, an
+empty highest order, no backoff column at any order, `-inf`, a decimal comma, `<UNK>`. A context
+that is not listed is put in with the probability that its own backoff gives it. Refused, with the
+line: a header that counts something else than follows, a word that is no unigram, a positive
+logarithm, a missing `<s>` or `</s>`, the end of the file before `\end\`.
+"""
+
+import bz2
+import gzip
+import lzma
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pyarrow as pa
+
+from textmill.base.errors import UserError
+from textmill.ngram.arpa_names import token_of
+from textmill.ngram.arpa_tables import Listed, tables_of
+from textmill.ngram.config import NgramConfig
+from textmill.ngram.model import NgramModel
+from textmill.ngram.tables import pack
+from textmill.tokenizers.strings import as_column
+from textmill.tokenizers.vocabulary import RESERVED, Vocabulary
+
+_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
+_SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+NEVER = -99.0
+"""Logarithms from here down stand for zero."""
+
+
+def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> NgramModel:
+    """The model of a file, plain or compressed (.gz, .bz2, .xz by name).
+
+    vocabulary: whose ids the words are; None: one of the file's own unigrams, in their order.
+    UserError naming the line and the word where the file is damaged or does not fit.
+    """
+    opener = _OPENERS.get(path.suffix, open)
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
+            return _Reader(path, vocabulary).read(file)
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise UserError(f"it is cut off or damaged ({error})", where=str(path)) from None
+
+
+class _Reader:
+    """One pass over the lines of a file."""
+
+    def __init__(self, path: Path, vocabulary: Vocabulary | None) -> None:
+        self._path = path
+        self._vocabulary = vocabulary
+        self._ids: dict[str, int] = {}
+        self._line = 0
+
+    def read(self, file: TextIO) -> NgramModel:
+        lines = self._lines(file)
+        counts, heading = self._header(lines)
+        orders = []
+        for n, count in enumerate(counts, start=1):
+            if count == 0 and n == len(counts) and heading.startswith("\\end"):
+                break
+            self._expect(heading, n)
+            listed, heading = self._order(lines, n, count)
+            if count:
+                orders.append(listed)
+            if n == 1:
+                self._check_bounds()
+        if not heading.startswith("\\end"):
+            raise self._wrong(f"there is {heading!r} where \\end\\ should be")
+        assert self._vocabulary is not None
+        tables = tables_of(orders, len(self._vocabulary))
+        config = NgramConfig("", "imported", len(tables))
+        return NgramModel(
+            self._vocabulary,
+            config,
+            list(pack(tables, config.precision)),
+            ngrams=tuple(len(listed.log_p) - (n == 0) for n, listed in enumerate(orders)),
+        )
+
+    def _lines(self, file: TextIO) -> Iterator[str]:
+        """Lines that are not blank; ASCII white space alone parts fields."""
+        for line in file:
+            self._line += 1
+            stripped = line.strip(" \t\r\n")
+            if stripped:
+                yield stripped
+        raise self._wrong("the file ends before \\end\\")
+
+    def _header(self, lines: Iterator[str]) -> tuple[list[int], str]:
+        for line in lines:
+            if line == "\\data\\":
+                break
+        counts: list[int] = []
+        for line in lines:
+            match = _COUNT.match(line)
+            if not match:
+                if not counts:
+                    raise self._wrong(f"{line!r} is no count like 'ngram 1=100'")
+                return counts, line
+            if int(match[1]) != len(counts) + 1:
+                raise self._wrong(f"the count of order {len(counts) + 1} should be here")
+            counts.append(int(match[2]))
+        raise AssertionError
+
+    def _expect(self, heading: str, n: int) -> None:
+        match = _SECTION.match(heading)
+        if not match or int(match[1]) != n:
+            raise self._wrong(f"there is {heading!r} where \\{n}-grams: should be")
+
+    def _order(self, lines: Iterator[str], n: int, count: int) -> tuple[Listed, str]:
+        words: list[list[str]] = []
+        numbers: list[float] = []
+        backoffs: list[float] = []
+        first = self._line + 1
+        places = []
+        for line in lines:
+            fields = line.split() if line.isascii() else _fields(line)
+            if len(fields) - n not in (1, 2):
+                if line.startswith("\\"):
+                    break
+                raise self._wrong(f"{line!r} is no {n}-gram with its numbers")
+            numbers.append(self._number(fields[0], is_probability=True))
+            backoffs.append(self._number(fields[n + 1]) if len(fields) > n + 1 else 0.0)
+            words.append(fields[1 : n + 1])
+            places.append(self._line)
+        if len(words) != count:
+            raise self._wrong(
+                f"the header counts {count:,} {n}-grams, and here are {len(words):,}", first
+            )
+        ids = self._unigram_ids(words) if n == 1 else self._word_ids(words, places)
+        return Listed(ids, np.array(numbers), np.array(backoffs)), line
+
+    def _number(self, field: str, *, is_probability: bool = False) -> float:
+        try:
+            value = float(field.replace(",", "."))
+        except ValueError:
+            raise self._wrong(f"{field!r} is no number") from None
+        if np.isnan(value) or value == np.inf or (is_probability and value > 0):
+            raise self._wrong(f"{field} is no logarithm of a probability")
+        return -np.inf if value <= NEVER else value
+
+    def _unigram_ids(self, words: list[list[str]]) -> np.ndarray:
+        names = ["<unk>" if word == "<UNK>" else word for (word,) in words]
+        if self._vocabulary is None:
+            own = [token_of(name) for name in names if name not in RESERVED]
+            counts = np.zeros(len(RESERVED) + len(own), np.int64)
+            self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
+        reserved = self._vocabulary.reserved
+        ids = self._vocabulary.ids_of(as_column([token_of(name) for name in names])).astype(int)
+        for row, name in enumerate(names):
+            if name in reserved:
+                ids[row] = reserved.index(name)
+            elif ids[row] == 0:
+                raise self._wrong(f"{name!r} is not in the vocabulary")
+            if name in self._ids:
+                raise self._wrong(f"{name!r} is there twice among the unigrams")
+            self._ids[name] = int(ids[row])
+        return ids[None, :]
+
+    def _word_ids(self, words: list[list[str]], places: list[int]) -> np.ndarray:
+        known = self._ids
+        try:
+            flat = [[known[word] for word in ngram] for ngram in words]
+        except KeyError:
+            row, word = next(
+                (row, word)
+                for row, ngram in enumerate(words)
+                for word in ngram
+                if word not in known
+            )
+            if word == "<UNK>" and "<unk>" in known:
+                known["<UNK>"] = known["<unk>"]
+                return self._word_ids(words, places)
+            raise self._wrong(f"{word!r} is none of the unigrams", places[row]) from None
+        return np.array(flat, np.int64).T
+
+    def _check_bounds(self) -> None:
+        for name in ("<s>", "</s>"):
+            if name not in self._ids:
+                raise self._wrong(f"{name} is none of the unigrams, so no line can begin or end")
+
+    def _wrong(self, what: str, line: int | None = None) -> UserError:
+        return UserError(
+            what,
+            where=f"{self._path}, line {line or self._line:,}",
+            next_step="write the file anew with the toolkit that made it",
+        )
+
+
+def _fields(line: str) -> list[str]:
+    """Fields between ASCII spaces and tabs: str.split() would part at U+00A0 too."""
+    return [field for field in re.split(r"[ \t\r]+", line) if field]

@@ -1,0 +1,101 @@
+"""Linear interpolation of the orders (Jelinek and Mercer 1980), one weight an order.
+
+    p(w|h) = lambda_n c(hw) / c(h)  +  (1 - lambda_n) p(w|h')
+
+lambda_n are fitted by expectation maximisation on text that the counts do not hold (validation):
+the likelihood is concave in the weights of each order given the others, and every round raises
+it. After a history that training never showed the order below stands alone.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from textmill.ngram.count import OrderCounts
+from textmill.ngram.smoothing.interpolation import (
+    Shares,
+    Unigrams,
+    events,
+    interpolated,
+    sums_after,
+)
+from textmill.ngram.smoothing.kneser_ney import all_suffixes
+from textmill.ngram.smoothing.witten_bell import raw_counts
+from textmill.ngram.tables import OrderTable
+
+TOLERANCE = 1e-7
+MOST_ROUNDS = 200
+LEAST, MOST = 1e-6, 1 - 1e-6
+"""A weight of 1 would give probability zero to what training has not shown, one of 0 nothing."""
+
+
+def jelinek_mercer(
+    counts: list[OrderCounts],
+    weights: np.ndarray,
+    unigrams: Unigrams,
+    cutoffs: tuple[int, ...] = (),
+) -> Iterator[OrderTable]:
+    """Tables of orders 1 to N; weights: lambda_1 to lambda_N."""
+
+    def shares(n: int) -> Shares:
+        return Shares(raw_counts(counts[n - 1]), kept=float(weights[n - 1]))
+
+    return interpolated(counts, all_suffixes(counts), shares, unigrams, cutoffs)
+
+
+def fit_weights(
+    counts: list[OrderCounts], unigrams: Unigrams, rows_NT: np.ndarray, contexts_NT: np.ndarray
+) -> np.ndarray:
+    """lambda_1 to lambda_N by EM from 1/2.
+
+    rows_NT: of each order the row of the n-gram that ends at each held-out token, -1 where there
+    is none; contexts_NT: the row of its context in the order below, -1 likewise.
+    """
+    estimates_NT, known_NT = _relative_frequencies(counts, rows_NT, contexts_NT)
+    is_event = events(counts[0].counts, unigrams.event_space)
+    uniform = 1 / is_event.sum()
+    weights = np.full(len(counts), 0.5)
+    for _ in range(MOST_ROUNDS):
+        updated = _update(weights, estimates_NT, known_NT, uniform)
+        done = np.abs(updated - weights).max() < TOLERANCE
+        weights = updated
+        if done:
+            break
+    return weights
+
+
+def _relative_frequencies(
+    counts: list[OrderCounts], rows_NT: np.ndarray, contexts_NT: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """c(hw) / c(h) of each order, float64, and whether anything was seen after h."""
+    estimates_NT = np.zeros(rows_NT.shape)
+    known_NT = np.zeros(rows_NT.shape, dtype=bool)
+    for n, (table, rows, contexts) in enumerate(zip(counts, rows_NT, contexts_NT, strict=True)):
+        occurrences = raw_counts(table).astype(np.float64)
+        totals = sums_after(table.starts, occurrences)
+        known_NT[n] = (contexts >= 0) & (totals[np.maximum(contexts, 0)] > 0)
+        hit = known_NT[n] & (rows >= 0)
+        estimates_NT[n, hit] = occurrences[rows[hit]] / totals[contexts[hit]]
+    return estimates_NT, known_NT
+
+
+def _update(
+    weights: np.ndarray, estimates_NT: np.ndarray, known_NT: np.ndarray, uniform: float
+) -> np.ndarray:
+    """One round of EM: how often each order was responsible, of the times that it was reached."""
+    weights_NT = np.where(known_NT, weights[:, None], 0.0)
+    p_NT = np.empty(estimates_NT.shape)  # of each order, all below it included
+    below = np.full(estimates_NT.shape[1], uniform)
+    for n in range(len(weights)):
+        below = weights_NT[n] * estimates_NT[n] + (1 - weights_NT[n]) * below
+        p_NT[n] = below
+    updated = weights.copy()
+    reached = np.ones(estimates_NT.shape[1])
+    for n in reversed(range(len(weights))):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mine = np.where(p_NT[n] > 0, weights_NT[n] * estimates_NT[n] / p_NT[n], 0.0)
+        asked = float((reached * known_NT[n]).sum())
+        if asked > 0:
+            updated[n] = np.clip(float((reached * mine).sum()) / asked, LEAST, MOST)
+        reached = reached * (1 - mine)
+    return updated
