@@ -103,6 +103,7 @@ PARAMS = {
             "cleaning": "plain",
         }
     },
+    "profiles": {"plain": ["line_ends", "control_characters", "white_space", "blank_lines"]},
     "tokenizers": {"word": {"kind": "word", "minimum_frequency": 2}},
     "ngrams": {
         "unigram": {"tokenizer": "word", "method": "additive", "order": 1, "k": 0.1},

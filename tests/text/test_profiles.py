@@ -33,6 +33,16 @@ def broken(text):
 def no_answer(text):
     return True
 
+def no_reason(text):
+    return Drop("")
+
+def returns(text):
+    return text[:-1] + "\\r\\n"
+
+@for_lines
+def half(line):
+    return line + "\\ud800"
+
 def longer(text):
     return text + text
 
@@ -154,6 +164,9 @@ def test_a_rule_of_ones_own_for_lines_is_asked_about_each(own: str) -> None:
         ("my_package.rules:broken", "the rule failed with ZeroDivisionError: oh"),
         ("my_package.rules:no_answer", "a rule answers None (keep), Drop(reason) or a text"),
         ("my_package.rules:longer", "a rewritten document has more lines than before"),
+        ("my_package.rules:no_reason", "Drop needs a reason in words, not ''"),
+        ("my_package.rules:returns", "its answer holds a carriage return"),
+        ("my_package.rules:half", "UnicodeEncodeError"),
     ],
 )
 def test_a_rule_of_ones_own_that_fails_is_one_message(own: str, path: str, words: str) -> None:

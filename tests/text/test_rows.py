@@ -90,6 +90,16 @@ def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:
     assert [d.id for d in named] == ["p", "s"]
 
 
+@pytest.mark.parametrize("first", [b"null\n", b" null\r\n", b"null\nnull\n"])
+def test_a_null_line_is_a_row_without_text_wherever_it_stands(first: bytes) -> None:
+    """pyarrow's reader ends the process where one comes first."""
+    data = first + b'{"text": "null"}\nnull\n'
+    documents, books = read({"x.jsonl": data}, Reading(kind="row"))
+    assert [d.text for d in documents] == ["null"]
+    assert books is not None
+    assert books["documents"]["in"] == data.count(b"\n")
+
+
 def test_a_declared_encoding_holds_for_rows_of_text() -> None:
     assert texts("x.csv", "text\ncafé\n".encode("latin-1"), encoding="latin-1") == ["café"]
     assert texts("x.csv", "text\n江雪\n".encode("utf-16")) == ["江雪"]

@@ -1,9 +1,11 @@
 """A database that cannot be used is one message in seconds; a killed creation leaves nothing."""
 
+import os
 import shutil
 import signal
 import socket
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -109,6 +111,28 @@ def test_what_is_in_the_way_is_named(made, empty_store, name, act):
     error = refusal(made, act)
     assert error.where == str(made / name)
     assert error.next_step.startswith(f"move {made / name} away")
+
+
+def test_a_pipe_is_left_a_pipe(made, monkeypatch, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{pipe}")
+    assert refusal(made).where == str(pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_stays_a_link(made, monkeypatch, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "there.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{link}")
+    publish(made)
+    assert link.is_symlink()
+    assert (tmp_path / "there.db").stat().st_size
+
+
+def test_what_is_no_address_is_one_message(made, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://[::1")
+    assert refusal(made).what.startswith("it is no address")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that nobody may write")

@@ -30,7 +30,7 @@ SOURCE = layout.RAW / "source.json"
 COMPARE = "dvc repro compare"
 PUBLISH = "publish"
 """Its output is not in the cache: a clone has none until the stage runs, so it may be missing."""
-REPORTING = ("compare", PUBLISH)
+REPORTING = ("describe", "compare", PUBLISH)
 NUMBERS = ("bits_per_byte", "bits_per_character", "perplexity", "word_perplexity", "unknown_rate")
 RESTORE = "rm -r {0}; dvc checkout {0}   (not in the cache: dvc repro)"
 FETCH = "dvc checkout {0}   (not in the cache: dvc pull {0}, or: dvc repro)"

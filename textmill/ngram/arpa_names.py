@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from textmill.tokenizers.strings import as_column, flat_bytes
+from textmill.tokenizers.strings import as_column, flat_bytes, units_of
 from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary
 
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
@@ -34,7 +34,9 @@ def ids_of_names(names: pa.Array, vocabulary: Vocabulary) -> np.ndarray:
     """int64 ids; -1 where the vocabulary lacks a name. `<UNK>` is `<unk>`."""
     encoded = names.dictionary_encode()
     types = encoded.dictionary.to_pylist()
-    found = vocabulary.ids_of(as_column([token_of(name) for name in types])).astype(np.int64)
+    found = vocabulary.ids_of(units_of(as_column([token_of(name) for name in types]))).astype(
+        np.int64
+    )
     found[found == UNKNOWN] = -1
     for row, name in enumerate(types):
         if name == "<UNK>" and found[row] < 0:

@@ -25,7 +25,7 @@ from textmill.ngram.arpa_tables import Listed, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.tables import pack
-from textmill.tokenizers.strings import as_column
+from textmill.tokenizers.strings import as_column, units_of
 from textmill.tokenizers.vocabulary import RESERVED, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
@@ -156,7 +156,9 @@ class _Reader:
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
             self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
         reserved = self._vocabulary.reserved
-        ids = self._vocabulary.ids_of(as_column([token_of(name) for name in names])).astype(int)
+        ids = self._vocabulary.ids_of(
+            units_of(as_column([token_of(name) for name in names]))
+        ).astype(int)
         for row, name in enumerate(names):
             if name in reserved:
                 ids[row] = reserved.index(name)

@@ -31,7 +31,7 @@ _MARKS = (
 )
 _NEEDS_A_MARK = ("utf-16", "utf-32")
 # They turn text into text: escapes in Python's source, or names of hosts.
-_NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+_NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
 _AROUND = 12
 _EXAMPLES = 3
 _BLOCK = 1 << 22
@@ -59,7 +59,8 @@ def canonical(encoding: str) -> str:
         name = ""
     if not name or name in _NO_ENCODINGS:
         known = {*encodings.aliases.aliases.values(), *encodings.aliases.aliases}
-        hint = nearest(encoding.lower().replace("-", "_"), sorted(known - set(_NO_ENCODINGS)))
+        wanted = encoding.lower().replace("-", "_")
+        hint = nearest(wanted, sorted(known - {*_NO_ENCODINGS, "utf_7", wanted}))
         raise ValueError(f'encoding: no encoding "{encoding}" is known{hint}')
     return name
 

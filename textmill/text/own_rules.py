@@ -36,6 +36,10 @@ class Drop:
 
     reason: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str) or not self.reason.strip():
+            raise ValueError(f"Drop needs a reason in words, not {self.reason!r}")
+
 
 def for_lines(function: Function) -> Function:
     """Mark a function as one of lines, so that it is asked about each of a document's."""
@@ -49,7 +53,10 @@ def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
 
     def asked(text: str) -> Any:
         try:
-            return function(text, **parameters)
+            answer = function(text, **parameters)
+            if isinstance(answer, str):
+                _check_characters(answer)
+            return answer
         except Exception as error:
             raise UserError(
                 f"the rule failed with {type(error).__name__}: {error}",
@@ -59,6 +66,13 @@ def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
             ) from error
 
     return _of_lines(path, asked) if getattr(function, _MARK, False) else _of_text(path, asked)
+
+
+def _check_characters(text: str) -> None:
+    """Line ends are one LF already, and the text will be UTF-8."""
+    if "\r" in text:
+        raise ValueError("its answer holds a carriage return, U+000D")
+    text.encode()
 
 
 def _imported(path: str) -> Callable[..., Any]:

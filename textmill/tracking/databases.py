@@ -30,8 +30,13 @@ def make_ready(uri: str, path: Path | None, artifacts: str) -> None:
     if Path(artifacts).exists() and not Path(artifacts).is_dir():
         raise NotADirectoryError(20, "it is a file, where MLflow keeps a folder", artifacts)
     if path is not None:
+        path = path.resolve()  # a link stays one: what it points to is made
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder, where MLflow keeps a file", str(path))
+        if path.exists() and not path.is_file():
+            raise FileExistsError(
+                17, "it is a device or pipe, where MLflow keeps a file", str(path)
+            )
         if not path.exists() or not path.stat().st_size:
             _create(path, artifacts)
     _connect(uri)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from textmill.base.errors import UserError
 from textmill.tracking.databases import make_ready
@@ -92,6 +93,14 @@ def store_uri(root: Path = Path()) -> str:
     given = os.environ.get(ADDRESS, "").strip()
     if not given:
         return own_uri(root)
+    try:
+        urlsplit(given)
+    except ValueError as error:
+        raise StoreError(
+            f"it is no address ({error})",
+            where=f"MLFLOW_TRACKING_URI={shown(given)}",
+            next_step="unset MLFLOW_TRACKING_URI, or name a server: http://127.0.0.1:5000",
+        ) from None
     if _IN_MEMORY.match(given):
         raise StoreError(
             "a database in memory is gone when the command ends",
