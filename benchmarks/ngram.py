@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import report
-from benchmarks.report import Row, absent, timing
+from benchmarks.report import Row, absent, exact, timing
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate_to
@@ -252,10 +252,26 @@ def with_arpa(text: Path, scratch: Path, rounds: int, *, quick: bool) -> list[Ro
         lambda: lmplz(text, 5, scratch, keep=True),
         rounds,
     )
-    rows = [timing("order 5 with the ARPA file", median(ours, "seconds"), "s", quick=quick)]
+    rows = [
+        timing("order 5 with the ARPA file", median(ours, "seconds"), "s", quick=quick),
+        exact("  its unigrams, distance of their sum to 1", unigrams(scratch / "ours.arpa"), 1e-5),
+    ]
     if not theirs:
         return [*rows, absent("  lmplz with its file", "lmplz")]
     return [*rows, ratio("  wall time, share", ours, theirs, at_most=0.7, quick=quick)]
+
+
+def unigrams(arpa: Path) -> float:
+    """How far the unigrams of an ARPA file, but for `<s>`, are from a distribution."""
+    total = 0.0
+    with arpa.open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            if line.startswith("\\2-grams"):
+                break
+            number, tab, rest = line.rstrip("\n").partition("\t")
+            if tab and rest.split("\t")[0] != "<s>":
+                total += 10.0 ** float(number)
+    return abs(total - 1.0)
 
 
 def taking_turns(
