@@ -10,6 +10,7 @@ the 100 novels of the shared data, or one drawn by Zipf's law without them.
     python -m benchmarks.ngram [--quick] [--json FILE] [--words N] [--rounds N]
 """
 
+import argparse
 import json
 import lzma
 import os
@@ -56,9 +57,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def main() -> None:
-    parser = report.arguments(__doc__)
-    parser.add_argument("--words", type=int, default=14_000_000, help="words of text to train on")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the median")
+    parser = arguments_of(__doc__)
     child = ("TEXT", "UNIT", "ORDER", "FOLDER", "ARPA")
     parser.add_argument("--child", nargs=5, metavar=child)
     arguments = parser.parse_args()
@@ -67,6 +66,19 @@ def main() -> None:
         found = text_to_model(Path(text), unit, int(order), Path(folder), Path(arpa))
         print(json.dumps(found))
         return
+    measured(arguments, measure)
+
+
+def arguments_of(doc: str | None) -> argparse.ArgumentParser:
+    """Options of the benchmarks of n-grams."""
+    parser = report.arguments(doc)
+    parser.add_argument("--words", type=int, default=14_000_000, help="words of text to train on")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the median")
+    return parser
+
+
+def measured(arguments: argparse.Namespace, measure: Callable[..., list[Row]]) -> None:
+    """Measure in a scratch folder, on less text if it is to be quick, and show the rows."""
     words, rounds = (60_000, 1) if arguments.quick else (arguments.words, arguments.rounds)
     with tempfile.TemporaryDirectory() as scratch:
         rows = measure(Path(scratch), words, rounds, quick=arguments.quick)

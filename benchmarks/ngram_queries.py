@@ -11,14 +11,22 @@ distributions sum to one, scores equal distributions, the perplexity is KenLM's.
 import importlib.util
 import re
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import report
-from benchmarks.ngram import encode, lmplz, make_tokenizer, median, read_lines, run, some_text
+from benchmarks.ngram import (
+    arguments_of,
+    encode,
+    lmplz,
+    make_tokenizer,
+    measured,
+    median,
+    read_lines,
+    run,
+    some_text,
+)
 from benchmarks.report import Row, absent, exact, timing
 from textmill.ngram.columns import Precision
 from textmill.ngram.config import NgramConfig
@@ -33,14 +41,7 @@ TIMES = 10
 
 
 def main() -> None:
-    parser = report.arguments(__doc__)
-    parser.add_argument("--words", type=int, default=14_000_000, help="words of text to train on")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the median")
-    arguments = parser.parse_args()
-    words, rounds = (60_000, 1) if arguments.quick else (arguments.words, arguments.rounds)
-    with tempfile.TemporaryDirectory() as scratch:
-        rows = measure(Path(scratch), words, rounds, quick=arguments.quick)
-    report.show(rows, arguments.json)
+    measured(arguments_of(__doc__).parse_args(), measure)
 
 
 def measure(scratch: Path, n_words: int, rounds: int, *, quick: bool) -> list[Row]:

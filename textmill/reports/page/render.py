@@ -1,15 +1,16 @@
 """How every page is made: a template beside the code that fills it, and no script, font or picture
-from elsewhere. All wear one style. Whatever comes from a configuration or a text is escaped; a name
-that the template asks for and nobody gave is an error.
+from elsewhere. All fill one frame, `page.html`, and wear one style. Whatever comes from a
+configuration or a text is escaped; a name that the template asks for and nobody gave is an error.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+_OWN = "textmill.reports.page"
 _STYLE = Path(__file__).with_name("style.css")
 
 
@@ -18,7 +19,7 @@ def render(
 ) -> str:
     """The page of a template that lies in a package of this room."""
     environment = Environment(
-        loader=PackageLoader(package, package_path=""),
+        loader=ChoiceLoader([PackageLoader(name, package_path="") for name in (package, _OWN)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
