@@ -16,9 +16,9 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from benchmarks.ngram import some_text
 from benchmarks.pipeline import copy_of_checkout, timed
 from benchmarks.report import Row, exact, main, timing
+from benchmarks.texts import some_text
 
 
 def measure(quick: bool) -> list[Row]:

@@ -28,13 +28,12 @@ import pyarrow as pa
 
 from benchmarks import report
 from benchmarks.faults import documents_table
-from benchmarks.ngram import some_text
 from benchmarks.report import Row, exact, timing
+from benchmarks.texts import DATA, some_text
 from benchmarks.ways import CONFIGS, Run
 from textmill.base.files import write_table
 from textmill.tokenizers import store
 
-DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", "../shared/data"))
 TEXTS = ("time_machine", "wikitext2", "novels100")
 
 

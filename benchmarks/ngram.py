@@ -12,25 +12,20 @@ the 100 novels of the shared data, or one drawn by Zipf's law without them.
 
 import argparse
 import json
-import lzma
-import os
 import re
-import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks import report
+from benchmarks.beside import Run, lmplz, median, ratio, run, taking_turns
 from benchmarks.report import Row, absent, exact, timing
+from benchmarks.texts import some_text, write_four_times
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate_to
@@ -39,21 +34,7 @@ from textmill.tokenizers.characters import CharConfig, train_characters
 from textmill.tokenizers.tokenizer import Tokenizer, with_line_ends
 from textmill.tokenizers.words import WordConfig, train_words
 
-DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", "../shared/data"))
 MEMORY_LIMIT = 4e9
-Run = dict[str, Any]
-
-# Linux counts in a process's peak memory what its parent held when it was forked, so each measured
-# process has a small parent of its own.
-LAUNCHER = """
-import os, subprocess, sys, time
-start = time.perf_counter()
-child = subprocess.Popen(sys.argv[1:], stderr=subprocess.DEVNULL)
-_, status, usage = os.wait4(child.pid, 0)
-processor = usage.ru_utime + usage.ru_stime
-print(time.perf_counter() - start, processor, usage.ru_maxrss, file=sys.stderr)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
 
 
 def main() -> None:
@@ -109,37 +90,6 @@ def measure(scratch: Path, n_words: int, rounds: int, *, quick: bool) -> list[Ro
         timing("  of which tokens to model", ours["estimate"], "s", quick=quick),
         timing("  peak memory", ours["megabytes"], "MB", at_most=MEMORY_LIMIT / 1e6, quick=quick),
     ]
-
-
-def write_four_times(lines: list[str], path: Path) -> None:
-    """The lines and three copies; of each copy a fifth of the words is drawn from the unigrams."""
-    words = np.array(" ".join(lines).split(" "), dtype=object)
-    ends = np.cumsum([len(line.split(" ")) for line in lines])[:-1]
-    random = np.random.default_rng(0)
-    with path.open("w") as file:
-        for copy in range(4):
-            drawn = words.copy()
-            if copy:
-                anew = np.flatnonzero(random.random(len(words)) < 0.2)
-                drawn[anew] = words[random.integers(0, len(words), len(anew))]
-            for line in np.split(drawn, ends):
-                file.write(" ".join(line) + "\n")
-
-
-def some_text(n_words: int) -> list[str]:
-    """Lines of about 15 words between single spaces, lower case."""
-    novels = DATA / "novels100.txt.xz"
-    if novels.exists():
-        with lzma.open(novels, "rt", encoding="utf-8", newline="\n") as file:
-            words = file.read(n_words * 7).lower().split()[:n_words]
-    else:
-        names = np.array([f"w{i}" for i in range(50_000)])
-        chances = 1 / np.arange(1, len(names) + 1)
-        drawn = np.random.default_rng(0).choice(len(names), n_words, p=chances / chances.sum())
-        words = names[drawn].tolist()
-    lengths = np.random.default_rng(1).integers(1, 30, len(words) // 15)
-    bounds = [0, *np.cumsum(lengths).tolist()]
-    return [" ".join(words[i:j]) for i, j in pairwise(bounds) if j <= len(words)]
 
 
 def text_to_model(text: Path, unit: str, order: int, folder: Path, arpa: Path) -> Run:
@@ -202,37 +152,6 @@ def text_to_model_process(
     return measured | json.loads(measured["output"])
 
 
-def run(command: list[str], source: Path | None = None, *, keep: bool = True) -> Run:
-    """Wall seconds and peak megabytes of a process; its output, or none of it kept."""
-    with (source or Path(os.devnull)).open("rb") as stdin:
-        launched = subprocess.run(
-            [sys.executable, "-c", LAUNCHER, *command],
-            stdin=stdin,
-            stdout=subprocess.PIPE if keep else subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=Path(__file__).parents[1],
-            check=False,
-        )
-    if launched.returncode:
-        raise SystemExit(f"ended with {launched.returncode}: {' '.join(command)}")
-    seconds, processor, kilobytes = map(float, launched.stderr.split())
-    output = launched.stdout.decode() if keep else ""
-    return {
-        "seconds": seconds,
-        "processor": processor,
-        "megabytes": kilobytes / 1000,
-        "output": output,
-    }
-
-
-def lmplz(text: Path, order: int, scratch: Path, *, keep: bool = False) -> Run:
-    """Its memory is what -S allows it, not what the text needs."""
-    command = ["lmplz", "-o", str(order), "-S", "2G", "-T", str(scratch), "--discount_fallback"]
-    if keep:
-        command += ["--arpa", str(scratch / "lmplz.arpa")]
-    return run(command, text, keep=False)
-
-
 def against_lmplz(text: Path, order: int, scratch: Path, rounds: int, *, quick: bool) -> list[Row]:
     ours, theirs = taking_turns(
         lambda: text_to_model_process(text, "word", order, scratch / f"word-{order}"),
@@ -286,31 +205,8 @@ def unigrams(arpa: Path) -> float:
     return abs(total - 1.0)
 
 
-def taking_turns(
-    one: Callable[[], Run], other: Callable[[], Run], rounds: int
-) -> tuple[list[Run], list[Run]]:
-    """Runs of ours and of lmplz, of which there are none where it is not on PATH."""
-    ours, theirs = [], []
-    for _ in range(rounds):
-        ours.append(one())
-        if shutil.which("lmplz") is not None:
-            theirs.append(other())
-    return ours, theirs
-
-
-def ratio(
-    name: str, ours: list[Run], theirs: list[Run], *, at_most: float | None, quick: bool
-) -> Row:
-    share = median(ours, "seconds") / median(theirs, "seconds")
-    return timing(name, share, "x", at_most=at_most, against="lmplz", quick=quick)
-
-
 def millions(measured: Run) -> str:
     return f"{measured['tokens'] / 1e6:.2g}"
-
-
-def median(runs: list[Run], name: str) -> float:
-    return statistics.median(run[name] for run in runs)
 
 
 if __name__ == "__main__":

@@ -16,18 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.ngram import (
-    arguments_of,
-    encode,
-    lmplz,
-    make_tokenizer,
-    measured,
-    median,
-    read_lines,
-    run,
-    some_text,
-)
+from benchmarks.beside import lmplz, median, run
+from benchmarks.ngram import arguments_of, encode, make_tokenizer, measured, read_lines
 from benchmarks.report import Row, absent, exact, timing
+from benchmarks.texts import some_text
 from textmill.ngram.columns import Precision
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
