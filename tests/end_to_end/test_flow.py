@@ -219,7 +219,7 @@ def test_serve_runs_on_schedule_cancels_and_survives_a_crash(scheduled, launch):
     before = time.time()
     serve = Serve(repository, launch)
     prefect = serve.prefect
-    fired = eventually(lambda: len(done := serve.runs("COMPLETED")) >= 2 and done)
+    fired = eventually(lambda: len(done := serve.runs("COMPLETED")) >= 2 and done, 240.0)
     assert all(run["auto_scheduled"] for run in fired)
     assert fired[0]["state"]["message"] == "2 stages: 2 Skipped"
     messages = {run["id"]: run["state"]["message"] for run in serve.runs("CANCELLED")}

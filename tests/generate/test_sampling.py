@@ -55,7 +55,7 @@ def test_one_seed_gives_one_text_and_a_prompt_is_gone_on_from(trigram):
     assert texts[0] == texts[1]
     assert len({tuple(text) for text in texts}) > 1
     assert [len(text) for text in texts] == [12] * 4
-    prompt = trigram.vocabulary.ids_of(pa.array(["the", "old", "mill"])).astype(np.int64)
+    prompt = np.array(trigram.vocabulary.token_to_id(["the", "old", "mill"]), np.int64)
     assert sample(trigram, prompt, 5, seed=4).tolist() == [END]
 
 
