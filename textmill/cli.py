@@ -20,7 +20,6 @@ from textmill.base.files import write_atomically
 from textmill.lineage import params, standings
 from textmill.lineage import trace as tracing
 from textmill.lineage import verify as verification
-from textmill.reports.html import render_html
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
 from textmill.repository.layout import find_root
@@ -93,6 +92,8 @@ def leaderboard(
     if note := standings.out_of_date(view.board, root):
         print(f"textmill: not up to date: {note}", file=sys.stderr)
     if html is not None:
+        from textmill.reports.html import render_html  # noqa: PLC0415  # it draws: a second
+
         write_atomically(html, render_html(view))
     if as_json:
         print(render_json(view), end="")

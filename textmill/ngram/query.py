@@ -7,9 +7,9 @@ beginning of the slice than its id is from 0, so frequent words, which have smal
 few steps. The tokens of an order do not wait for one another, so the processor overlaps them.
 """
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.columns import integer, number
 
 NONE = -1
@@ -17,7 +17,7 @@ NONE = -1
 Parts = tuple[np.ndarray, int, np.ndarray]
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def extend(
     first: int,
     end: int,
@@ -54,7 +54,7 @@ def extend(
             rows[at] = row
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def find(context: int, word: int, below_ends: Parts, order_words: Parts) -> int:
     """The row of (context, word), NONE where it is not there."""
     ends, bits, _ = below_ends
@@ -73,7 +73,7 @@ def find(context: int, word: int, below_ends: Parts, order_words: Parts) -> int:
     return NONE
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def overlay(
     contexts: np.ndarray,
     below_ends: Parts,

@@ -7,8 +7,9 @@ has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmp
 
 import logging
 
-import numba
 import numpy as np
+
+from textmill.base.compiled import Kernel
 
 FALLBACK = (0.5, 1.0, 1.5)
 
@@ -22,7 +23,7 @@ def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     return n[1:5]
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _count(adjusted: np.ndarray, n: np.ndarray) -> None:
     for count in adjusted:
         n[min(count, 5)] += 1
