@@ -14,7 +14,7 @@ from pydantic import Field
 from pipeline_steps import settings
 from pipeline_steps.clean import check_cleaning, parse_profiles
 from pipeline_steps.mix import MixtureConfig
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
 from textmill.ngram.config import NgramConfig
 from textmill.reports.leaderboard import declared_models
@@ -61,7 +61,7 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
     """The entries of a group, parsed."""
     if not isinstance(params[group], Mapping):
         raise UserError(
-            f"it must map names to entries, not be {params[group]!r}",
+            f"it must map names to entries, not be {shown(params[group])}",
             where=f"{layout.PARAMS}: {group}",
             next_step=f"for none of them write: {group}: {{}}",
         )
@@ -69,7 +69,7 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
     for name, entry in params[group].items():
         where = f"{layout.PARAMS}: {group}.{name}"
         if not isinstance(entry, Mapping):
-            raise UserError(f"it must map names to values, not be {entry!r}", where=where)
+            raise UserError(f"it must map names to values, not be {shown(entry)}", where=where)
         parsed[name] = settings.parse(config, entry, where)
     return parsed
 

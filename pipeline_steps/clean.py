@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline_steps import settings
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, shown
 from textmill.base.files import replacing_folder, write_atomically, write_json
 from textmill.reports.cleaning.waterfall import waterfall_csv, waterfall_html
 from textmill.repository import layout
@@ -38,7 +38,7 @@ def parse_profiles(entries: Any) -> Profiles:
     where = f"{layout.PARAMS}: profiles"
     if not isinstance(entries, Mapping):
         raise UserError(
-            f"it must map names to lists of rules, not be {entries!r}",
+            f"it must map names to lists of rules, not be {shown(entries)}",
             where=where,
             next_step="for none of them write: profiles: {}",
         )

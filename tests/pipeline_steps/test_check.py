@@ -63,6 +63,13 @@ def test_the_default_parameters_are_sound(params):
         ("  kn9_char:", "  kn.9:", "'kn.9' is no name: use letters, digits, _ and -"),
         ("\n  shakespeare:", "\n  it's:", "is no name"),
         ("\n  shakespeare:", "\n  2024:", "2024 is no name"),
+        ("\ncorpus: sotu", "\ncorpus:", "params.yaml: corpus is empty\n  -> known: sotu, time_mac"),
+        (
+            "    tokenizer: char\n    method: k",
+            "    tokenizer:\n    method: k",
+            'ngrams.kn9_char: "tokenizer": Input should be a valid string (it is empty)',
+        ),
+        ("\n  shakespeare:", "\n  empty:\n  shakespeare:", "names to values, not be empty"),
         ("\ncorpus: sotu", "\ncorpus: sotu.splits", 'there is no corpus "sotu.splits"'),
         (
             "    first: lstm_word\n",
