@@ -12,6 +12,7 @@ from textmill.text.catalogue import Corpus
 from textmill.text.cleaned import clean_corpus
 from textmill.text.profiles import Profiles
 from textmill.text.raw import files_of
+from textmill.text.steps import Step
 
 
 def main() -> None:
@@ -44,16 +45,20 @@ def parse_profiles(entries: Any) -> Profiles:
         )
     try:
         return Profiles(entries)
-    except ValueError as error:
-        raise UserError(str(error), where=where) from None
+    except UserError as error:
+        raise _placed(error, where) from None
 
 
-def check_cleaning(corpus: Corpus, profiles: Profiles, where: str) -> None:
-    """Raise UserError where the corpus's `cleaning` is none that can run."""
+def check_cleaning(corpus: Corpus, profiles: Profiles, where: str) -> list[Step]:
+    """The steps of the corpus's `cleaning`. Raises UserError where it is none that can run."""
     try:
-        profiles.steps(corpus.cleaning, corpus.normal_form)
-    except ValueError as error:
-        raise UserError(str(error), where=where) from None
+        return profiles.steps(corpus.cleaning, corpus.normal_form)
+    except UserError as error:
+        raise _placed(error, where) from None
+
+
+def _placed(error: UserError, where: str) -> UserError:
+    return UserError(error.what, where=where, next_step=error.next_step or settings.CORRECT)
 
 
 if __name__ == "__main__":

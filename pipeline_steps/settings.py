@@ -26,6 +26,9 @@ from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.names import check_names
 from textmill.repository.stages import declared_params, read_stage
 
+CORRECT = f"correct it in {layout.PARAMS}, then: textmill check"
+"""What to do about an entry, where nothing more telling can be said."""
+
 
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
     """The nested part of params.yaml that the stage declares in dvc.yaml, and nothing else."""
@@ -48,8 +51,7 @@ def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
     try:
         return TypeAdapter(config).validate_json(content, strict=True)
     except ValidationError as error:
-        next_step = f"correct it in {layout.PARAMS}, then: textmill check"
-        raise UserError(first_problem(error, config), where=where, next_step=next_step) from None
+        raise UserError(first_problem(error, config), where=where, next_step=CORRECT) from None
 
 
 def key() -> str:
