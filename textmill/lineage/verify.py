@@ -211,7 +211,7 @@ def _own_text(root: Path) -> Broken | None:
     if not entry.get("path"):
         return None
     try:
-        _, found = local.digest(str(root / entry["path"]))
+        _, found = local.digest(str(root / entry["path"]), entry.get("documents", "file"))
     except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
         return None
     if found == entry["digest"]:
