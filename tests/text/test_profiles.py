@@ -46,6 +46,17 @@ def half(line):
 def longer(text):
     return text + text
 
+@for_lines
+def doubled(line):
+    return line.replace("one", "one ")
+
+def indented(text):
+    return "\\u3000" + text
+
+@for_lines
+def decomposed(line):
+    return line.replace("é", "e\\u0301")
+
 value = 5
 """
 
@@ -182,6 +193,34 @@ def test_a_rule_of_ones_own_that_fails_is_one_message(own: str, path: str, words
     assert str(caught.value).startswith(f"cleaning: {path}: ")
     assert words in str(caught.value)
     assert "\n  -> " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("profile", "rules", "words", "mended"),
+    [
+        ("plain", "doubled", "line 2 of 0 became 'one  two'\n  -> return single", "one two"),
+        ("plain", "indented", "line 1 of 0 became '\\u3000a'\n  -> return single", "one two"),
+        ("d2l", "doubled", "line 2 of 0 became 'one  two'\n  -> return single", "one two"),
+        ("plain", "decomposed", "NFC: line 3 of 0 became 'cafe\u0301'\n  -> put norm", "one two"),
+        ("plain", "doubled shout", "my_package.rules:doubled or my_package.rules:shout", "ONE TWO"),
+    ],
+)
+def test_a_rule_of_ones_own_that_breaks_what_a_cleaned_text_promises_is_named(
+    own: str, profile: str, rules: str, words: str, mended: str
+) -> None:
+    text, cleaning = "a\none two\ncafé\n", [profile, *(f"{own}:{rule}" for rule in rules.split())]
+    with pytest.raises(UserError, match=f"^cleaning: {own}:") as caught:
+        cleaned(cleaning, text)
+    assert words in str(caught.value)
+    kept, _ = cleaned([*cleaning, "normal_form", "white_space"], text)
+    assert kept[0].split("\n")[1] == mended
+
+
+def test_a_promise_that_the_list_does_not_make_is_not_asked_for(own: str) -> None:
+    cleaning = ["line_ends", "white_space", f"{own}:decomposed"]
+    assert cleaned(cleaning, "café\n")[0] == ["cafe\u0301\n"]
+    kept, _ = clean([Document("x", "x", "é\n")], ["plain", f"{own}:decomposed"], normal_form="none")
+    assert kept[0].text == "e\u0301\n"
 
 
 def test_profiles_of_ones_own_hold_rules_parameters_paths_and_other_profiles(own: str) -> None:
