@@ -53,11 +53,17 @@ Check = Callable[[], Broken | None]
 def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | None]:
     """How many links were looked at, and the first that is broken.
 
-    name: a model; None for every declared one. Raises UserError where a model has not been made.
+    name: a model; None for every declared one. Raises UserError where a model has not been made,
+    or nothing of what dvc.lock records is here.
     """
     names = model_names(root) if name is None else (name,)
     locked = last_runs(root)
     links = _links(names, locked, root)
+    if links and not any((root / link.path).exists() for link in links):
+        raise UserError(
+            f"nothing was built here yet: of {len(links):,} files and folders in {LOCK} none is here",
+            next_step="make run   (or, from DVC's remote: dvc pull)",
+        )
     beside = _beside(links, locked, root, whole=name is None)
     looked_at = 0
     for check in itertools.chain(_checks(links, root), _reports(names, beside, root)):
