@@ -61,7 +61,7 @@ def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | 
     links = _links(names, locked, root)
     if links and not any((root / link.path).exists() for link in links):
         raise UserError(
-            f"nothing was built here yet: of {len(links):,} files and folders in {LOCK} none is here",
+            f"nothing was built here yet: of {len(links):,} outputs in {LOCK} none is here",
             next_step="make run   (or, from DVC's remote: dvc pull)",
         )
     beside = _beside(links, locked, root, whole=name is None)
