@@ -73,8 +73,12 @@ def check_chosen(root: Path = Path()) -> None:
         _check_own_text(root, corpus, where)
     with _importing_from(root):
         steps = check_cleaning(corpus, parse_profiles(params["profiles"]), where)
-        for step in steps:
-            step.start(corpus.normal_form)
+        try:
+            for step in steps:
+                step.start(corpus.normal_form)
+        except UserError as error:
+            at = f"{where}: {error.where}"
+            raise UserError(error.what, where=at, next_step=error.next_step) from None
 
 
 def _check_own_text(root: Path, corpus: Corpus, where: str) -> None:
@@ -109,7 +113,11 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
     for name, entry in params[group].items():
         where = f"{layout.PARAMS}: {group}.{name}"
         if not isinstance(entry, Mapping):
-            raise UserError(f"it must map names to values, not be {shown(entry)}", where=where)
+            raise UserError(
+                f"it must map names to values, not be {shown(entry)}",
+                where=where,
+                next_step=settings.CORRECT,
+            )
         parsed[name] = settings.parse(config, entry, where)
     return parsed
 

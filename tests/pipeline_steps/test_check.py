@@ -76,7 +76,11 @@ def test_the_default_parameters_are_sound(params):
             "    tokenizer:\n    method: k",
             'ngrams.kn9_char: "tokenizer": Input should be a valid string (it is empty)',
         ),
-        ("\n  shakespeare:", "\n  empty:\n  shakespeare:", "names to values, not be empty"),
+        (
+            "\n  shakespeare:",
+            "\n  empty:\n  shakespeare:",
+            "names to values, not be empty\n  -> correct it",
+        ),
         ("\ncorpus: sotu", "\ncorpus: sotu.splits", 'there is no corpus "sotu.splits"'),
         (
             "    first: lstm_word\n",
@@ -206,6 +210,7 @@ def test_a_rule_that_could_not_start_is_found_before_the_stage_runs(
     monkeypatch.setitem(sys.modules, "py3langid", None)
     with pytest.raises(UserError) as caught:
         cleaning(text)
+    assert str(caught.value).startswith("params.yaml: corpora.sotu: cleaning: ")
     assert message in str(caught.value)
     assert "\n  -> " in str(caught.value)
 

@@ -49,7 +49,11 @@ def check_names(root: Path = Path()) -> None:
 def _entries(params: Mapping[str, Any], group: str) -> Mapping[str, Any]:
     entries = params.get(group) or {}
     if not isinstance(entries, Mapping):
-        raise UserError("it must map names to entries", where=f"{layout.PARAMS}: {group}")
+        raise UserError(
+            f"it must map names to entries, not be {shown(entries)}",
+            where=f"{layout.PARAMS}: {group}",
+            next_step=f"for none of them write: {group}: {{}}",
+        )
     return entries
 
 
