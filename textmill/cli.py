@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from pipeline_steps.check import check as check_params
+from pipeline_steps.check import check_chosen
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_atomically
@@ -117,9 +118,12 @@ def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in param
 def check() -> None:
     """Name the first mistake in params.yaml.
 
-    It is read as the stages will read it; nothing runs.
+    It is read as the stages will read it, and the chosen corpus's own rules are imported; no
+    stage runs.
     """
-    counts = check_params(find_root())
+    root = find_root()
+    counts = check_params(root)
+    check_chosen(root)
     print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))
 
 
