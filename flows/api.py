@@ -13,7 +13,7 @@ from prefect.logging.handlers import APILogHandler
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from flows import logs, serving
-from flows.server import answers, free_port, server
+from flows.server import answers, server
 from textmill.base.errors import UserError
 from textmill.repository import layout
 
@@ -39,7 +39,7 @@ def api() -> Iterator[None]:
         "textmill: starting Prefect's server for this run (make serve: one that stays)\n"
     )
     logs.drop_addresses()
-    with server(Path(), LOG, port=free_port(0)) as own, temporary_settings({PREFECT_API_URL: own}):
+    with server(Path(), LOG, preferred=0) as own, temporary_settings({PREFECT_API_URL: own}):
         yield
 
 

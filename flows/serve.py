@@ -21,7 +21,7 @@ import httpx
 from flows import deployment, serving
 from flows.checkout import hold
 from flows.processes import Supervised, descendants, myself, supervised
-from flows.server import answers, free_port, server
+from flows.server import answers, server
 from flows.stages import environment
 from textmill.base.errors import UserError, as_user_error
 from textmill.repository import layout
@@ -51,7 +51,7 @@ def main() -> int:
 def _serve(root: Path) -> None:
     start = time.monotonic()
     _say("starting Prefect's server, a worker and the deployment ...")
-    with server(root, LOGS / "server.log", port=free_port()) as api, _record(root, api):
+    with server(root, LOGS / "server.log") as api, _record(root, api):
         names = {"PREFECT_API_URL": api, "PYTHONPATH": str(root.resolve())}
         deployment.make_pool(api)
         deployment.bury(api, root)

@@ -5,11 +5,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
+from typing import IO
 
-from flows.processes import Supervised, supervised
+import psutil
+
+from flows.processes import Supervised, descendants, supervised
 from flows.stages import environment
 from textmill.base.errors import UserError
 
@@ -18,26 +21,36 @@ PORT = 4200
 STARTUP = 90.0
 """Seconds for a server's start; on a fresh home it makes its database first."""
 
+FURTHER_PORTS = 3
+
 
 @contextmanager
-def server(root: Path, log: Path, *, port: int | None = None) -> Iterator[str]:
-    """Run a server; yields the address of its API once it answers."""
+def server(root: Path, log: Path, *, preferred: int = PORT) -> Iterator[str]:
+    """Run a server; yields the address of its API once it answers.
+
+    It listens where it prefers to, or where there is room: also where another process takes its
+    place in the seconds that a start takes.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
-    port = port or free_port()
+    for wanted in (preferred, *[0] * FURTHER_PORTS):
+        port = free_port(wanted)
+        with log.open("a") as output, _started(root, port, output) as run:
+            api = f"http://{HOST}:{port}/api"
+            if _await(run, api, port, log):
+                yield api
+                return
+    raise UserError("every port was taken before Prefect's server could listen", next_step="again")
+
+
+def _started(root: Path, port: int, output: IO[str]) -> AbstractContextManager[Supervised]:
     command = [sys.executable, "-m", "prefect", "server", "start"]
-    with (
-        log.open("a") as output,
-        supervised(
-            [*command, "--host", HOST, "--port", str(port)],
-            first="service",
-            root=root,
-            environment=environment(),
-            output=output,
-        ) as run,
-    ):
-        api = f"http://{HOST}:{port}/api"
-        _await(run, api, log)
-        yield api
+    return supervised(
+        [*command, "--host", HOST, "--port", str(port)],
+        first="service",
+        root=root,
+        environment=environment(),
+        output=output,
+    )
 
 
 def free_port(preferred: int = PORT) -> int:
@@ -62,7 +75,8 @@ def answers(api: str, patience: float = 2.0) -> bool:
         return False
 
 
-def _await(run: Supervised, api: str, log: Path) -> None:
+def _await(run: Supervised, api: str, port: int, log: Path) -> bool:
+    """Wait for the server; False where it is another one that answers at its address."""
     deadline = time.monotonic() + STARTUP
     while not answers(api):
         if not run.running():
@@ -73,3 +87,14 @@ def _await(run: Supervised, api: str, log: Path) -> None:
                 next_step=f"read {log}, then try again",
             )
         time.sleep(0.2)
+    return listens(run.pid, port)
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether a process or one that it started listens there."""
+    for one in [pid, *(found.pid for found in descendants(pid))]:
+        with suppress(psutil.Error):
+            for connection in psutil.Process(one).net_connections("tcp"):
+                if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
+                    return True
+    return False

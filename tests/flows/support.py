@@ -45,6 +45,13 @@ class Prefect:
         run = {"id": {"any_": [self.last_run()["id"]]}}
         return {task["name"]: task["state_name"] for task in self.tasks(run)}
 
+    def reaches(self, states):
+        """Wait for these states: the server learns them a little after the flow has ended."""
+        deadline = time.monotonic() + 60
+        while (found := self.states()) != states and time.monotonic() < deadline:
+            time.sleep(0.5)
+        assert found == states, f"{found}, not {states}"
+
     def tasks(self, run):
         return self.post("task_runs/filter", flow_runs=run, limit=200)
 

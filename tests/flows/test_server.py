@@ -8,7 +8,7 @@ import time
 
 from flows import serving
 from flows.processes import Identity, identify, myself
-from flows.server import HOST, answers, free_port
+from flows.server import HOST, answers, free_port, listens
 from flows.stop import end
 
 
@@ -20,6 +20,21 @@ def test_a_taken_port_is_passed_over():
         assert free_port(port) != port
     assert free_port(port) == port
     assert not answers(f"http://{HOST}:{port}/api")
+
+
+def test_whose_port_it_is_is_known():
+    """Another server that answers at the address is not taken for one's own."""
+    listen = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); input()"
+    with socket.create_server((HOST, 0)) as own:
+        ours = own.getsockname()[1]
+        command = [sys.executable, "-c", listen]
+        with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as child:
+            theirs = int(child.stdout.readline())
+            assert listens(child.pid, theirs)
+            assert not listens(child.pid, ours)
+            assert listens(os.getpid(), ours)
+            assert listens(os.getpid(), theirs), "a child's port is its parent's"
+            child.communicate("")
 
 
 def test_a_record_is_read_back_and_lives_as_its_first_process_does(tmp_path):
