@@ -103,7 +103,7 @@ def test_any_step_is_a_step_to_go_on_from(
     config = make_config(dropout=0.3, steps=18, evaluate_every=6, batch=5, bptt=3)
     given = (lines, lines, make_vocabulary(12), config)
     whole, first = Training(*given, tmp_path / "a"), Training(*given, tmp_path / "b")
-    assert whole.columns.chunks == 6
+    assert whole.chunks.chunks == 6
 
     def go(run: Training, until: int) -> None:
         while run.step < until:
@@ -117,13 +117,13 @@ def test_any_step_is_a_step_to_go_on_from(
     second = Training(*given, tmp_path / "b")
     second.resume()
     go(second, 18)
-    assert second.looks == whole.looks
-    assert second.best == whole.best
+    assert second.history.looks == whole.history.looks
+    assert second.history.best == whole.history.best
     for name, tensor in whole.network.state_dict().items():
         assert torch.equal(second.network.state_dict()[name], tensor), name
-    for name, tensor in whole.best_weights.items():
-        assert torch.equal(second.best_weights[name], tensor), name
-    assert torch.equal(second.state[1], whole.state[1])
+    for name, tensor in whole.history.best_weights.items():
+        assert torch.equal(second.history.best_weights[name], tensor), name
+    assert all(torch.equal(a, b) for a, b in zip(second.state, whole.state, strict=True))
 
 
 def test_a_finished_run_writes_its_model_again_without_a_step(

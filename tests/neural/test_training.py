@@ -138,7 +138,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step(make_run: Run
     run = make_run()
     run.take_step()
     with torch.no_grad():
-        run.network.bias[3] = torch.nan
+        run.network.head.bias[3] = torch.nan
     with pytest.raises(UserError, match=r"training, step 2: the loss is nan"):
         run.take_step()
     assert run.step == 1
@@ -157,11 +157,11 @@ def test_a_validation_loss_that_is_no_number_is_never_best(
         run.take_step()
         run.look()
         stopped.append(run.finished)
-    assert run.best is not None
-    assert run.best.valid_loss == pytest.approx(4.0)
-    assert run.best.step == 4
+    assert run.history.best is not None
+    assert run.history.best.valid_loss == pytest.approx(4.0)
+    assert run.history.best.step == 4
     assert stopped == [False, False, False, False, False, True]
-    run.best = None
+    run.history.best = None
     with pytest.raises(UserError, match="never was a number"):
         run.write_model(tmp_path / "model")
 
@@ -189,8 +189,9 @@ def test_the_gradient_is_clipped_by_its_norm(make_run: Run) -> None:
     assert run.tally.norms > 1e-2
 
 
-def test_the_rate_rises_to_its_peak_and_falls_to_a_fiftieth() -> None:
-    rates = [learning_rate(step, peak=1.0, warmup=4, steps=104) for step in range(105)]
+def test_the_rate_rises_to_its_peak_and_falls_to_a_fiftieth(make_config: Configure) -> None:
+    config = make_config(learning_rate=1.0, warmup=4, steps=104)
+    rates = [learning_rate(step, config) for step in range(105)]
     assert rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
     assert rates[54] == pytest.approx(0.51)
     assert rates[104] == pytest.approx(0.02)
@@ -199,13 +200,13 @@ def test_the_rate_rises_to_its_peak_and_falls_to_a_fiftieth() -> None:
 
 def test_state_is_carried_and_moves_one_column_at_the_end_of_an_epoch(make_run: Run) -> None:
     run = make_run()
-    epoch = run.columns.chunks
+    epoch = run.chunks.chunks
     for _ in range(epoch):
         run.take_step()
     ended = run.state[0]
     assert not ended.requires_grad
     assert ended.abs().max() > 0
-    run._begin_step()
+    run._begin_step(5)
     assert torch.equal(run.state[0][:, 1:], ended[:, :-1])
 
 
