@@ -49,9 +49,11 @@ def test_one_process_goes_straight_to_work(commands, monkeypatch):
 
 
 def test_several_processes_are_torchruns_of_the_same_step(commands, monkeypatch):
-    _start(monkeypatch, processes=2)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    _start(monkeypatch, processes=2, threads=3)
     ((program, command),) = commands
     assert program == command[0] == sys.executable
+    assert os.environ["OMP_NUM_THREADS"] == "3"
     assert command[1:] == [
         "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
         "-m", "pipeline_steps.train", "wide",
