@@ -6,11 +6,12 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from textmill.base.errors import UserError
 from textmill.neural import training as training_module
@@ -18,8 +19,9 @@ from textmill.neural.config import NetworkConfig
 from textmill.neural.device import prepare, usable_precision
 from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
+from textmill.neural.network import Reading
 from textmill.neural.schedule import learning_rate
-from textmill.neural.state import pieces
+from textmill.neural.state import Piece, State, pieces
 from textmill.neural.train import train
 from textmill.neural.training import Training
 from textmill.scoring.likelihood import token_nats
@@ -295,6 +297,26 @@ def test_a_chunk_of_another_length_moves_the_rate_in_proportion(make_run: Run) -
     assert len({rows for rows, _ in seen}) > 1
     for rows, scale in seen:
         assert scale == pytest.approx(rows / 6)
+
+
+def test_random_truncation_weights_what_goes_on_by_the_inverse_probability(
+    make_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(truncation="random", continuation=0.25, bptt=2, batch=1, steps=60, warmup=0)
+    seen: list[Piece] = []
+    forward = run.network.forward
+
+    def watched(ids: Tensor, state: State, parts: list[Piece], generator: Any) -> Reading:
+        seen.extend(parts)
+        return forward(ids, state, parts, generator)
+
+    monkeypatch.setattr(run.network, "forward", watched)
+    while not run.finished:
+        run.take_step()
+    # Documents may cut elsewhere too, with a weight of one.
+    places = {(piece.rows.start % 2, piece.rows.start > 0, piece.gradient_scale) for piece in seen}
+    assert (0, True, 4.0) in places
+    assert all(scale == (4.0 if later and not odd else 1.0) for odd, later, scale in places)
 
 
 def test_random_batches_begin_at_zero_and_are_windows_of_the_text(make_run: Run) -> None:
