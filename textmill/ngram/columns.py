@@ -8,10 +8,12 @@ values. A column is an array of uint64, so a file of them is mapped and shared, 
 from dataclasses import dataclass
 from typing import Literal
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
+from textmill.ngram import unary
 from textmill.ngram.threads import over_ranges
+from textmill.ngram.unary import UNARY, first_line, read
 
 Precision = Literal["double", "single", "coded"]
 
@@ -42,7 +44,8 @@ class Column:
         """int64 (rows)."""
         values = np.empty(self.rows, np.int64)
         data, bits, _ = self.parts()
-        over_ranges(lambda first, end: _unpack(first, end, data, bits, values), self.rows)
+        work = _unpack_ends if bits == UNARY else _unpack
+        over_ranges(lambda first, end: work(first, end, data, bits, values), self.rows)
         return values
 
     def numbers(self) -> np.ndarray:
@@ -59,6 +62,13 @@ def of_integers(values: np.ndarray) -> Column:
     """Whole numbers from 0 up, in the bits of the largest."""
     bits = max(int(values.max(initial=0)).bit_length(), 1)
     return Column(_packed(values, bits), bits, len(values), NO_CODES)
+
+
+def of_ends(values: np.ndarray, precision: Precision) -> Column:
+    """Ascending whole numbers from 0 up: the smallest form where the others are coded too."""
+    if precision != "coded":
+        return of_integers(values)
+    return Column(unary.written(values), UNARY, len(values), NO_CODES)
 
 
 def of_numbers(values: np.ndarray, precision: Precision) -> Column:
@@ -107,7 +117,7 @@ def _packed(values: np.ndarray, bits: int) -> np.ndarray:
     return data
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
     for row in range(len(values)):
         at = row * bits
@@ -118,7 +128,7 @@ def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
             data[place + 1] |= value >> (np.uint64(64) - shift)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@Kernel
 def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     """The number in a row of a column of fewer than 64 bits."""
     # Two words are read whether the number lies in both or not: a branch would be guessed wrong.
@@ -129,7 +139,7 @@ def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     return value & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@Kernel
 def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     """The float64 in a row, whatever its precision."""
     if bits == DOUBLE:
@@ -140,13 +150,33 @@ def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     return codes[code]
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
+def end(data: np.ndarray, bits: int, row: int) -> np.int64:
+    """The number in a row of a column of ends."""
+    if bits == UNARY:
+        return read(data, row)
+    return np.int64(integer(data, bits, row))
+
+
+@Kernel
+def end_place(data: np.ndarray, bits: int, row: int) -> np.int64:
+    """The place in `data` where the number in a row of a column of ends is looked for first."""
+    return first_line(data, row) if bits == UNARY else np.int64((row * bits) >> 6)
+
+
+@Kernel
+def _unpack_ends(first: int, end_row: int, data: np.ndarray, bits: int, values: np.ndarray) -> None:
+    for row in range(first, end_row):
+        values[row] = end(data, bits, row)
+
+
+@Kernel
 def _unpack(first: int, end: int, data: np.ndarray, bits: int, values: np.ndarray) -> None:
     for row in range(first, end):
         values[row] = integer(data, bits, row)
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _decode(
     first: int, end: int, data: np.ndarray, bits: int, codes: np.ndarray, values: np.ndarray
 ) -> None:

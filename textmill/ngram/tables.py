@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numba
 import numpy as np
 
-from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
+from textmill.base.compiled import Kernel
+from textmill.ngram.columns import Column, Precision, of_ends, of_integers, of_numbers
 
 
 class Trie(Protocol):
@@ -103,7 +103,7 @@ def words_of(tables: Sequence[Trie], n: int, rows: np.ndarray) -> np.ndarray:
     return words
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def contexts_of(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Context row of each of some ascending rows."""
     contexts = np.empty(len(rows), np.int64)
@@ -124,5 +124,5 @@ def _packed(table: OrderTable, starts: np.ndarray | None, precision: Precision) 
         of_integers(table.words),
         of_numbers(table.probabilities, precision),
         None if starts is None else of_numbers(table.backoffs, precision),
-        None if starts is None else of_integers(starts[1:]),
+        None if starts is None else of_ends(starts[1:], precision),
     )
