@@ -66,9 +66,9 @@ class PlainLoop:
         with torch.no_grad():
             self.embedding.weight.copy_(weights["embedding.weight"])
             self.projection.weight.copy_(weights["projection.weight"])
-            self.output.bias.copy_(weights["bias"])
+            self.output.bias.copy_(weights["head.bias"])
             for name, weight in self.lstm.named_parameters():
-                weight.copy_(weights[f"layers.0.{name}"])
+                weight.copy_(weights[f"layers.0.cell.{name}"])
 
 
 def make_run(precision: Precision, dropout: float, scratch: Path) -> Training:
@@ -127,7 +127,7 @@ def speed(scratch: Path, *, quick: bool) -> list[Row]:
     plain = PlainLoop()
 
     def plain_step(number: int) -> float:
-        chunk = float32.columns.chunk(number)
+        chunk = float32.chunks.chunk(number)
         return plain.take_step(chunk.inputs, chunk.targets)
 
     medians = alternate(
@@ -165,7 +165,7 @@ def same_loss(scratch: Path) -> Row:
     plain.follow(run)
     worst = 0.0
     for number in range(10):
-        chunk = run.columns.chunk(number)
+        chunk = run.chunks.chunk(number)
         run_loss, _ = run.take_step()
         settings = run.optimiser.param_groups[0]
         plain.optimiser.param_groups[0].update(

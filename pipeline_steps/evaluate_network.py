@@ -2,8 +2,8 @@
 
 from pipeline_steps import settings
 from textmill.neural.config import NetworkConfig
-from textmill.neural.lstm import count_parameters
 from textmill.neural.model import load
+from textmill.neural.network import count_parameters
 from textmill.repository import layout
 from textmill.scoring.evaluation import About, evaluate
 from textmill.tokenizers import store

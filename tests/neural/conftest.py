@@ -66,3 +66,23 @@ def make_config() -> Callable[..., NetworkConfig]:
         return NetworkConfig(**{**base, **changes})
 
     return make
+
+
+@pytest.fixture(
+    params=[
+        {"architecture": "lstm"},
+        {"architecture": "lstm", "implementation": "reference"},
+        {"architecture": "lstm", "head": "adaptive", "cutoffs": (4, 8)},
+        {"architecture": "lstm", "head": "chunked", "tied": False},
+        {"architecture": "gru"},
+        {"architecture": "rnn"},
+        {"architecture": "rnn", "nonlinearity": "relu"},
+        {"architecture": "feed_forward", "window": 4},
+        {"architecture": "feed_forward", "window": 1},
+        {"architecture": "attention_lstm", "window": 3},
+    ],
+    ids=lambda changes: "-".join(map(str, changes.values())),
+)
+def architecture(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What of a configuration makes each kind of network."""
+    return request.param

@@ -1,12 +1,15 @@
 """The layout of the training text: nothing lost, nothing twice, documents kept apart."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from textmill.base.errors import UserError
-from textmill.neural.columns import PADDING, Columns
+from textmill.neural.chunk import PADDING
+from textmill.neural.columns import Columns
+from textmill.neural.text import TrainingText
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
@@ -16,6 +19,13 @@ Write = Callable[..., Lines]
 DOCUMENTS = [[[3, 4, END], [5, END]], [[6, 7, 8, 9, END]], [[3, END]]]
 FLAT = [3, 4, END, 5, END, 6, 7, 8, 9, END, 3, END]
 INPUTS = [BEGIN, 3, 4, END, 5, BEGIN, 6, 7, 8, 9, BEGIN, 3]
+
+
+def _columns(
+    lines: Lines, vocabulary: Vocabulary, *, batch: int, bptt: int, **options: Any
+) -> Columns:
+    text = TrainingText(lines, vocabulary, 0)
+    return Columns(text, batch=batch, bptt=bptt, seed=0, **options)
 
 
 def _unrolled(columns: Columns, steps: range) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -34,7 +44,7 @@ def test_every_token_is_a_target_once_after_the_token_before_it(
     make_vocabulary: Speak, make_lines: Write, batch: int, bptt: int
 ) -> None:
     lines = make_lines(DOCUMENTS)
-    columns = Columns(lines, make_vocabulary(10), batch=batch, bptt=bptt, seed=0)
+    columns = _columns(lines, make_vocabulary(10), batch=batch, bptt=bptt)
     for epoch in range(2):
         steps = range(epoch * columns.chunks, (epoch + 1) * columns.chunks)
         inputs, targets, starts = _unrolled(columns, steps)
@@ -47,7 +57,7 @@ def test_every_token_is_a_target_once_after_the_token_before_it(
 def test_tokens_until_counts_the_targets_of_the_steps_before(
     make_vocabulary: Speak, make_lines: Write
 ) -> None:
-    columns = Columns(make_lines(DOCUMENTS), make_vocabulary(10), batch=5, bptt=2, seed=0)
+    columns = _columns(make_lines(DOCUMENTS), make_vocabulary(10), batch=5, bptt=2)
     seen = 0
     for step in range(3 * columns.chunks + 1):
         assert columns.tokens_until(step) == seen
@@ -57,7 +67,7 @@ def test_tokens_until_counts_the_targets_of_the_steps_before(
 def test_a_column_goes_on_where_the_one_before_it_ends(
     make_vocabulary: Speak, make_lines: Write
 ) -> None:
-    columns = Columns(make_lines(DOCUMENTS), make_vocabulary(10), batch=3, bptt=4, seed=0)
+    columns = _columns(make_lines(DOCUMENTS), make_vocabulary(10), batch=3, bptt=4)
     first, again = columns.chunk(0), columns.chunk(columns.chunks)
     assert [columns.begins_epoch(step) for step in range(3)] == [False, True, True]
     last_targets = columns.chunk(columns.chunks - 1).targets[-1]
@@ -72,7 +82,7 @@ def test_about_half_of_the_singletons_become_unknown_anew_each_epoch(
     lines = make_lines([[[3, token, 3, END] for token in rare]])
     counts = [0, 0, 1000, 2000] + [1] * 1000
     vocabulary = make_vocabulary(1004, counts, "singletons")
-    columns = Columns(lines, vocabulary, batch=1, bptt=10_000, seed=0)
+    columns = _columns(lines, vocabulary, batch=1, bptt=10_000)
     first, second = columns.chunk(0), columns.chunk(1)
     unknown = first.targets[:, 0] == UNKNOWN
     assert 430 < int(unknown.sum()) < 570
@@ -80,7 +90,7 @@ def test_about_half_of_the_singletons_become_unknown_anew_each_epoch(
     assert (first.inputs[1:, 0] == UNKNOWN).tolist() == unknown[:-1].tolist()
     both = unknown & (second.targets[:, 0] == UNKNOWN)
     assert 170 < int(both.sum()) < 330
-    other = Columns(lines, vocabulary, batch=1, bptt=10_000, seed=0)
+    other = _columns(lines, vocabulary, batch=1, bptt=10_000)
     assert other.chunk(1).targets.equal(second.targets)
 
 
@@ -89,10 +99,10 @@ def test_other_vocabularies_keep_their_singletons(
     make_vocabulary: Speak, make_lines: Write, unknown: str
 ) -> None:
     vocabulary = make_vocabulary(10, [1] * 10, unknown)
-    columns = Columns(make_lines(DOCUMENTS), vocabulary, batch=1, bptt=50, seed=0)
+    columns = _columns(make_lines(DOCUMENTS), vocabulary, batch=1, bptt=50)
     assert columns.chunk(0).targets[:, 0].tolist() == FLAT
 
 
 def test_an_empty_split_is_refused(make_vocabulary: Speak, make_lines: Write) -> None:
     with pytest.raises(UserError, match="no tokens"):
-        Columns(make_lines([]), make_vocabulary(10), batch=2, bptt=3, seed=0)
+        _columns(make_lines([]), make_vocabulary(10), batch=2, bptt=3)

@@ -12,9 +12,9 @@ import torch
 from textmill.base.errors import UserError
 from textmill.neural import model as model_module
 from textmill.neural.config import NetworkConfig
-from textmill.neural.lstm import LstmNetwork
 from textmill.neural.model import NetworkModel, load
 from textmill.neural.model_files import save_model
+from textmill.neural.network import Network
 from textmill.scoring.likelihood import token_nats
 from textmill.scoring.protocol import LanguageModel
 from textmill.shards.reader import Lines
@@ -31,7 +31,7 @@ SIZE = 30
 def model(make_config: Configure, make_vocabulary: Speak) -> NetworkModel:
     """Random weights, large enough that context matters."""
     torch.manual_seed(5)
-    network = LstmNetwork(SIZE, make_config())
+    network = Network(SIZE, make_config())
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.mul_(4)
@@ -122,7 +122,7 @@ def test_a_loaded_model_scores_the_same_and_stays_tied(
     ids_BT = _ids(2, 9)
     before, _ = model.score(ids_BT, model.start(2))
     assert np.array_equal(loaded.score(ids_BT, loaded.start(2))[0], before)
-    assert not any("head" in name or "output" in name for name in loaded.network.state_dict())
+    assert set(loaded.network.state_dict()).isdisjoint({"head.weight", "head.tied"})
     with torch.no_grad():
         loaded.network.embedding.weight[7] += 1.0
     moved = loaded.distribution(loaded.start(1))[0, 7] - model.distribution(model.start(1))[0, 7]
@@ -149,5 +149,5 @@ def test_a_foreign_or_damaged_folder_is_refused(
     with pytest.raises(UserError, match="do not fit"):
         load(folder, model.vocabulary, threads=1)
     (folder / "model.json").write_text(json.dumps({**facts, "format": "other"}))
-    with pytest.raises(UserError, match="no textmill lstm 1 model"):
+    with pytest.raises(UserError, match="no textmill network 2 model"):
         load(folder, model.vocabulary, threads=1)

@@ -15,6 +15,7 @@ import torch
 from textmill.base.errors import UserError
 from textmill.neural.checkpoint import NAME
 from textmill.neural.config import NetworkConfig
+from textmill.neural.optimiser import buffers
 from textmill.neural.training import Training, train
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import END, Vocabulary
@@ -34,6 +35,7 @@ import json, sys
 from pathlib import Path
 import numpy as np, pyarrow as pa
 from textmill.neural.config import NetworkConfig
+from textmill.neural.optimiser import buffers
 from textmill.neural.training import Training, train
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
@@ -96,34 +98,77 @@ def lines(make_lines: Write) -> Lines:
     return make_lines([[[*rng.integers(3, 12, 17), END]] for _ in range(5)])
 
 
+def _go(run: Training, until: int) -> None:
+    while run.step < until:
+        run.take_step()
+        if run.is_time_to_look:
+            run.look()
+
+
+def _stopped_and_whole(
+    config: NetworkConfig, lines: Lines, vocabulary: Vocabulary, folder: Path, stop: int
+) -> None:
+    """A run that was saved at `stop` and taken up by another process's object ends in equal bits."""
+    given = (lines, lines, vocabulary, config)
+    whole, first = Training(*given, folder / "a"), Training(*given, folder / "b")
+    _go(whole, 18)
+    _go(first, stop)
+    first.save()
+    second = Training(*given, folder / "b")
+    second.resume()
+    _go(second, 18)
+    assert second.history.looks == whole.history.looks
+    assert len(whole.history.looks) >= 2
+    assert second.history.best == whole.history.best
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(second.network.state_dict()[name], tensor), name
+    for name, tensor in whole.history.best_weights.items():
+        assert torch.equal(second.history.best_weights[name], tensor), name
+    for one, two in zip(second.state, whole.state, strict=True):
+        assert torch.equal(one, two)
+    ours, theirs = buffers(second.optimiser), buffers(whole.optimiser)
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
 @pytest.mark.parametrize("stop", [1, 5, 6, 7, 17])
 def test_any_step_is_a_step_to_go_on_from(
     tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure, stop: int
 ) -> None:
     config = make_config(dropout=0.3, steps=18, evaluate_every=6, batch=5, bptt=3)
-    given = (lines, lines, make_vocabulary(12), config)
-    whole, first = Training(*given, tmp_path / "a"), Training(*given, tmp_path / "b")
-    assert whole.columns.chunks == 6
+    vocabulary = make_vocabulary(12)
+    assert Training(lines, lines, vocabulary, config, tmp_path / "c").chunks.chunks == 6
+    _stopped_and_whole(config, lines, vocabulary, tmp_path, stop)
 
-    def go(run: Training, until: int) -> None:
-        while run.step < until:
-            run.take_step()
-            if run.step % 6 == 0:
-                run.look()
 
-    go(whole, 18)
-    go(first, stop)
-    first.save()
-    second = Training(*given, tmp_path / "b")
-    second.resume()
-    go(second, 18)
-    assert second.looks == whole.looks
-    assert second.best == whole.best
-    for name, tensor in whole.network.state_dict().items():
-        assert torch.equal(second.network.state_dict()[name], tensor), name
-    for name, tensor in whole.best_weights.items():
-        assert torch.equal(second.best_weights[name], tensor), name
-    assert torch.equal(second.state[1], whole.state[1])
+def test_every_architecture_goes_on(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure,
+    architecture: dict[str, object],
+) -> None:  # fmt: skip
+    config = make_config(**architecture, dropout=0.3, steps=18, evaluate_every=6, batch=5, bptt=3)
+    _stopped_and_whole(config, lines, make_vocabulary(12), tmp_path, 8)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schedule": "constant", "optimiser": "sgd", "momentum": 0.9},
+        {"schedule": "step", "decay_every": 4, "optimiser": "sgd"},
+        {"schedule": "plateau", "learning_rate": 0.3},
+        {"steps": None, "tokens": 260, "warmup": 40, "evaluate_every": 90},
+        {"truncation": "variable", "bptt": 6},
+        {"truncation": "random", "weight_drop": 0.4},
+        {"batches": "random"},
+        {"clip": 0.01, "temporal_activation_penalty": 1.0, "embedding_dropout": 0.2},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
+def test_every_schedule_and_order_goes_on(
+    tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure,
+    options: dict[str, object],
+) -> None:  # fmt: skip
+    base = {"dropout": 0.3, "steps": 18, "evaluate_every": 6, "batch": 5, "bptt": 3}
+    _stopped_and_whole(make_config(**{**base, **options}), lines, make_vocabulary(12), tmp_path, 8)
 
 
 def test_a_finished_run_writes_its_model_again_without_a_step(

@@ -1,7 +1,6 @@
 """Training: learns, stops when it should, keeps the best, and says why it cannot go on."""
 
 import csv
-import itertools
 import json
 import math
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from textmill.neural.device import usable_precision
 from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
 from textmill.neural.schedule import learning_rate
+from textmill.neural.state import pieces
 from textmill.neural.training import Training, train
 from textmill.scoring.likelihood import token_nats
 from textmill.shards.reader import Lines
@@ -138,7 +138,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step(make_run: Run
     run = make_run()
     run.take_step()
     with torch.no_grad():
-        run.network.bias[3] = torch.nan
+        run.network.head.bias[3] = torch.nan
     with pytest.raises(UserError, match=r"training, step 2: the loss is nan"):
         run.take_step()
     assert run.step == 1
@@ -157,11 +157,11 @@ def test_a_validation_loss_that_is_no_number_is_never_best(
         run.take_step()
         run.look()
         stopped.append(run.finished)
-    assert run.best is not None
-    assert run.best.valid_loss == pytest.approx(4.0)
-    assert run.best.step == 4
+    assert run.history.best is not None
+    assert run.history.best.valid_loss == pytest.approx(4.0)
+    assert run.history.best.step == 4
     assert stopped == [False, False, False, False, False, True]
-    run.best = None
+    run.history.best = None
     with pytest.raises(UserError, match="never was a number"):
         run.write_model(tmp_path / "model")
 
@@ -189,23 +189,120 @@ def test_the_gradient_is_clipped_by_its_norm(make_run: Run) -> None:
     assert run.tally.norms > 1e-2
 
 
-def test_the_rate_rises_to_its_peak_and_falls_to_a_fiftieth() -> None:
-    rates = [learning_rate(step, peak=1.0, warmup=4, steps=104) for step in range(105)]
-    assert rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
-    assert rates[54] == pytest.approx(0.51)
-    assert rates[104] == pytest.approx(0.02)
-    assert all(b <= a for a, b in itertools.pairwise(rates[4:]))
+def test_clipped_steps_are_counted_by_look(make_run: Run) -> None:
+    run = make_run(clip=1e-3)
+    norms = []
+    for clip in (1e-3, 1e9, 1e-3):
+        object.__setattr__(run.config, "clip", clip)
+        before = run.tally.norms
+        run.take_step()
+        norms.append(run.tally.norms - before)
+    run.look()
+    look = run.history.looks[0]
+    assert (look.clipped, look.skipped) == (2, 0)
+    assert look.gradient_norm == pytest.approx(sum(norms) / 3)
+    assert run.tally.clipped == 0
+
+
+def test_a_step_without_a_finite_gradient_is_left_out_and_counted(make_run: Run) -> None:
+    run = make_run()
+    run.take_step()
+    norm = run.tally.norms
+    before = [p.detach().clone() for p in run.network.parameters()]
+    hook = run.network.head.bias.register_hook(lambda gradient: gradient * torch.inf)
+    loss, _ = run.take_step()
+    hook.remove()
+    assert math.isfinite(loss)
+    assert all(torch.equal(a, b) for a, b in zip(before, run.network.parameters(), strict=True))
+    assert (run.step, run.tally.skipped, run.tally.norms) == (2, 1, norm)
+    run.take_step()
+    assert not torch.equal(before[0], next(run.network.parameters()))
+    run.look()
+    assert run.history.looks[0].skipped == 1
+    run.network.head.bias.register_hook(lambda gradient: gradient * torch.nan)
+    run.take_step()
+    with pytest.raises(UserError, match="step 4: no step of the last 1 had a finite gradient"):
+        run.look()
+
+
+def test_sgd_steps_down_the_clipped_gradient(make_run: Run) -> None:
+    run = make_run(
+        optimiser="sgd", momentum=0.5, schedule="constant", warmup=0, learning_rate=0.25,
+        weight_decay=0.0, clip=1e9,
+    )  # fmt: skip
+    moved = torch.zeros_like(run.network.head.bias)
+    for _ in range(3):
+        before = run.network.head.bias.detach().clone()
+        run.take_step()
+        moved = 0.5 * moved + run.network.head.bias.grad
+        assert torch.allclose(run.network.head.bias, before - 0.25 * moved, atol=1e-7)
+
+
+def test_a_plateau_lowers_the_rate_after_a_look_without_gain(
+    make_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(schedule="plateau", decay=0.5, warmup=0, learning_rate=0.01)
+    given = iter([5.0, 5.0, 4.0, 6.0])
+    monkeypatch.setattr(
+        training_module, "token_nats", lambda _, lines: np.full(len(lines.tokens), next(given))
+    )
+    rates = []
+    for _ in range(4):
+        run.take_step()
+        run.look()
+        rates.append(run.history.looks[-1].learning_rate)
+    run.take_step()
+    assert [*rates, run.rate] == [0.01, 0.01, 0.005, 0.005, 0.0025]
+
+
+def test_a_budget_in_tokens_ends_and_looks_by_tokens(make_run: Run) -> None:
+    """96 tokens an epoch in chunks of 15, the last of 6."""
+    run = make_run(steps=None, tokens=150, evaluate_every=50, warmup=30, bptt=5, batch=3)
+    looks = []
+    while not run.finished:
+        run.take_step()
+        if run.is_time_to_look:
+            looks.append(run.done)
+    assert looks == [60, 111, 156]
+    assert run.step == 11
+    assert run.rate == learning_rate(141, run.config)
+
+
+def test_a_chunk_of_another_length_moves_the_rate_in_proportion(make_run: Run) -> None:
+    run = make_run(truncation="variable", bptt=6, schedule="constant", warmup=0, batch=1)
+    seen = []
+    for _ in range(8):
+        rows = len(run.chunks.chunk(run.step).inputs)
+        run.take_step()
+        seen.append((rows, run.rate / run.config.learning_rate))
+    assert len({rows for rows, _ in seen}) > 1
+    for rows, scale in seen:
+        assert scale == pytest.approx(rows / 6)
+
+
+def test_random_batches_begin_at_zero_and_are_windows_of_the_text(make_run: Run) -> None:
+    run = make_run(batches="random", batch=4, bptt=5)
+    chunk = run.chunks.chunk(0)
+    assert chunk.starts[0].all()
+    assert chunk.n_targets == chunk.targets.numel() == 20
+    run.take_step()
+    fresh = run.network.zero_state(4)
+    run.network.eval()
+    parts = list(pieces(chunk.starts))
+    one = run.network(chunk.inputs, run.state, parts).output
+    two = run.network(chunk.inputs, fresh, parts).output
+    assert torch.equal(one, two)
 
 
 def test_state_is_carried_and_moves_one_column_at_the_end_of_an_epoch(make_run: Run) -> None:
     run = make_run()
-    epoch = run.columns.chunks
+    epoch = run.chunks.chunks
     for _ in range(epoch):
         run.take_step()
     ended = run.state[0]
     assert not ended.requires_grad
     assert ended.abs().max() > 0
-    run._begin_step()
+    run._begin_step(5)
     assert torch.equal(run.state[0][:, 1:], ended[:, :-1])
 
 

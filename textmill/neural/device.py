@@ -8,6 +8,7 @@ says so.
 """
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,8 +25,15 @@ _NO_MEMORY = ("allocate memory", "Storage size calculation overflowed")
 """How torch says on a CPU that there is not enough memory; it has no exception of its own."""
 
 
-def prepare(device: Device, threads: int) -> torch.device:
-    """Pin threads, switch TF32 off and choose the device. UserError where CUDA is missing."""
+def prepare(device: Device, threads: int, *, deterministic: bool = False) -> torch.device:
+    """Pin threads, switch TF32 off and choose the device. UserError where CUDA is missing.
+
+    Of several processes that torchrun started each takes the CUDA device of its own number.
+    deterministic: CUDA kernels that repeat to the bit; they need their workspace set beforehand.
+    """
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(deterministic)
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -36,7 +44,9 @@ def prepare(device: Device, threads: int) -> torch.device:
             where="params.yaml",
             next_step="set device: auto",
         )
-    return torch.device("cuda" if available and device != "cpu" else "cpu")
+    if not available or device == "cpu":
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def usable_precision(wanted: Precision, device: torch.device) -> Precision:

@@ -1,10 +1,10 @@
-"""Two kinds of dropout that keep small-data LSTMs from memorising, with named randomness.
+"""Three kinds of dropout that keep small-data LSTMs from memorising, with named randomness.
 
-Both draw one mask per chunk: locked dropout drops the same units at every time step (Gal and
+All draw one mask per chunk: locked dropout drops the same units at every time step (Gal and
 Ghahramani 2016; a fresh mask a step would destroy what the recurrence remembers), row dropout
-removes a word from the input for the whole chunk (Merity et al. 2017). Every draw comes from a
-generator seeded by (seed, step): a training run that is killed and started again draws the same
-masks without a saved random state, on any device.
+removes a word from the input for the whole chunk, weight drop entries of a matrix (both Merity et
+al. 2017). Every draw comes from a generator seeded by (seed, step): a training run that is killed
+and started again draws the same masks without a saved random state, on any device.
 
 Suffixes: T time, B batch, H hidden, V vocabulary, E embedding.
 """
@@ -14,19 +14,29 @@ import torch
 from torch import Tensor
 
 
-def step_generator(generator: torch.Generator, seed: int, step: int) -> torch.Generator:
-    """Seed `generator` by (seed, step); neighbouring pairs give unrelated streams."""
-    # The CPU generator reads only 32 bits of a seed, so the pair is hashed into as many.
-    return generator.manual_seed(int(np.random.SeedSequence([seed, step]).generate_state(1)[0]))
+def step_generator(generator: torch.Generator, *numbers: int) -> torch.Generator:
+    """Seed `generator` by seed and step; neighbouring pairs give unrelated streams."""
+    # The CPU generator reads only 32 bits of a seed, so the numbers are hashed into as many.
+    return generator.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1)[0]))
 
 
 def locked_mask(like_TBH: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     """(1, B, H) of 0 and 1/(1-p): the same for all time steps."""
-    keep = torch.empty(1, *like_TBH.shape[1:], dtype=like_TBH.dtype, device=like_TBH.device)
-    return keep.bernoulli_(1 - p, generator=generator).div_(1 - p)
+    return _mask((1, *like_TBH.shape[1:]), like_TBH, p, generator)
 
 
 def drop_rows(weight_VE: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     """The embedding with whole rows set to 0 and the others scaled by 1/(1-p)."""
-    keep = torch.empty(len(weight_VE), 1, dtype=weight_VE.dtype, device=weight_VE.device)
-    return weight_VE * keep.bernoulli_(1 - p, generator=generator).div_(1 - p)
+    return weight_VE * _mask((len(weight_VE), 1), weight_VE, p, generator)
+
+
+def drop(weight: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """The matrix with entries set to 0 and the others scaled by 1/(1-p)."""
+    return weight * _mask(tuple(weight.shape), weight, p, generator)
+
+
+def _mask(
+    shape: tuple[int, ...], like: Tensor, p: float, generator: torch.Generator | None
+) -> Tensor:
+    keep = torch.empty(shape, dtype=like.dtype, device=like.device)
+    return keep.bernoulli_(1 - p, generator=generator).div_(1 - p)

@@ -4,14 +4,18 @@ Written whole each time (it is a few kilobytes), so that a reader who follows it
 never sees half a row; numbers are written so that they read back exactly.
 """
 
-from dataclasses import astuple, dataclass, fields
+import math
+from dataclasses import astuple, dataclass, field, fields
+
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """Training means since the look before; losses in nats a token.
 
-    step, tokens: done so far. gradient_norm: mean, before clipping.
+    step, tokens: done so far. gradient_norm: mean, before clipping, over steps where it is finite.
+    clipped, skipped: steps whose gradient was clipped, and those without a finite gradient.
     """
 
     step: int
@@ -20,6 +24,8 @@ class Look:
     valid_loss: float
     learning_rate: float
     gradient_norm: float
+    clipped: int = 0
+    skipped: int = 0
 
 
 def as_csv(looks: list[Look]) -> str:
@@ -36,10 +42,48 @@ class Tally:
     targets: int = 0
     norms: float = 0.0
     steps: int = 0
+    clipped: int = 0
+    skipped: int = 0
 
-    def add(self, loss: float, targets: int, norm: float) -> None:
-        """Count a step: its mean loss, over how many targets, and its gradient norm."""
+    def add(self, loss: float, targets: int, norm: float, clip: float) -> None:
+        """Count a step: its mean loss, over how many targets, its gradient norm and the limit."""
         self.nats += loss * targets
         self.targets += targets
-        self.norms += norm
         self.steps += 1
+        if math.isfinite(norm):
+            self.norms += norm
+            self.clipped += norm > clip
+        else:
+            self.skipped += 1
+
+    @property
+    def gradient_norm(self) -> float:
+        """The mean over the steps where it was finite."""
+        taken = self.steps - self.skipped
+        return self.norms / taken if taken else math.nan
+
+
+@dataclass(slots=True)
+class Looks:
+    """All looks of a run, and the weights of the best one. What is no number is never best."""
+
+    looks: list[Look] = field(default_factory=list)
+    best: Look | None = None
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def valid_losses(self) -> list[float]:
+        """One a look."""
+        return [look.valid_loss for look in self.looks]
+
+    def add(self, look: Look, network: nn.Module) -> None:
+        """Keep the weights of `network` if it is the best so far."""
+        self.looks.append(look)
+        if look.valid_loss < (self.best.valid_loss if self.best else math.inf):
+            self.best = look
+            weights = network.state_dict()
+            self.best_weights = {name: t.detach().cpu().clone() for name, t in weights.items()}
+
+    def since_best(self) -> int:
+        """Looks after the best one; all of them where there is none."""
+        return len(self.looks) - (self.looks.index(self.best) + 1 if self.best else 0)

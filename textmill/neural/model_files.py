@@ -17,7 +17,8 @@ from textmill.base.files import read_record, replacing_folder, write_json
 from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = "textmill lstm 1"
+FORMAT = "textmill network 2"
+WEIGHTS = "weights.safetensors"
 
 
 def save_model(
@@ -25,7 +26,7 @@ def save_model(
 ) -> None:
     """Write the three files; the folder arrives whole, by rename. `facts` hold no clock."""
     with replacing_folder(folder) as temporary:
-        save_file(dict(weights), temporary / "weights.safetensors")
+        save_file(dict(weights), temporary / WEIGHTS)
         write_json(temporary / "model.json", {"format": FORMAT, **facts})
         (temporary / "history.csv").write_text(history)
 
@@ -41,9 +42,9 @@ def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dic
             f"({facts['vocabulary'][:12]}, not {vocabulary.fingerprint[:12]})",
             next_step="dvc repro",
         )
-    path = folder / "weights.safetensors"
+    path = folder / WEIGHTS
     try:
-        return NetworkConfig(**facts["config"]), load_file(path)
+        return NetworkConfig.from_json(facts["config"]), load_file(path)
     except (OSError, SafetensorError) as error:
         raise UserError(
             f"{path} is not whole ({error})", next_step=f"delete {folder}, then: dvc repro"

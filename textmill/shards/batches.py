@@ -85,6 +85,10 @@ class Batches:
             yield self._at(starts_NB[number], continues=continues)
         self._epoch, self._batch = self._epoch + 1, 0
 
+    def count(self, epoch: int) -> int:
+        """How many batches an epoch has; its offset decides."""
+        return len(self._starts(epoch))
+
     def state(self) -> dict[str, int | str]:
         """The position, as plain data: the batch that comes next, and what it is a place in."""
         return {**self._place(), "epoch": self._epoch, "next": self._batch}

@@ -6,23 +6,24 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from textmill.neural.config import NetworkConfig
 from textmill.neural.dropout import drop_rows, locked_mask, step_generator
-from textmill.neural.lstm import LstmNetwork, State, count_parameters
+from textmill.neural.network import Network, Reading, count_parameters
+from textmill.neural.state import Piece
 from textmill.tokenizers.vocabulary import BEGIN
 
 Configure = Callable[..., NetworkConfig]
 
 
-def _no_starts(ids_TB: Tensor) -> Tensor:
-    return torch.zeros(ids_TB.shape, dtype=torch.bool)
+def _read(network: Network, ids_TB: Tensor, generator: torch.Generator | None = None) -> Reading:
+    state = network.zero_state(ids_TB.shape[1])
+    return network(ids_TB, state, [Piece(slice(None), None)], generator)
 
 
-def _eval_network(config: NetworkConfig, size: int = 20) -> LstmNetwork:
+def _eval_network(config: NetworkConfig, size: int = 20) -> Network:
     torch.manual_seed(1)
-    return LstmNetwork(size, config).double().eval()
+    return Network(size, config).double().eval()
 
 
 def _ids(rows: int, columns: int, size: int = 20) -> Tensor:
@@ -37,7 +38,7 @@ def test_tied_sizes_of_the_wikitext2_example_of_pytorch(
     make_config: Configure, size: int, embedding: int, hidden: int, published: int
 ) -> None:
     with torch.device("meta"):
-        network = LstmNetwork(size, make_config(embedding=embedding, hidden=hidden))
+        network = Network(size, make_config(embedding=embedding, hidden=hidden))
     assert count_parameters(network) == published
 
 
@@ -45,73 +46,31 @@ def test_the_count_follows_the_formula_with_a_projection(make_config: Configure)
     vocabulary, e, h = 20, 8, 12
     layers = 4 * h * (e + h) + 8 * h + 4 * h * (h + h) + 8 * h
     expected = vocabulary * e + layers + h * e + vocabulary
-    assert count_parameters(LstmNetwork(vocabulary, make_config())) == expected
+    assert count_parameters(Network(vocabulary, make_config())) == expected
 
 
 @pytest.mark.parametrize("size", [65, 2_000])
 def test_an_untrained_network_costs_about_ln_v(make_config: Configure, size: int) -> None:
     torch.manual_seed(0)
-    network = LstmNetwork(size, make_config(embedding=64, hidden=64))
+    network = Network(size, make_config(embedding=64, hidden=64))
     ids_TB = _ids(40, 5, size)
-    output, _ = network(ids_TB, network.zero_state(5), _no_starts(ids_TB))
-    loss = functional.cross_entropy(network.logits(output).flatten(0, 1), ids_TB.flatten())
+    loss = network.nats(_read(network, ids_TB).output.flatten(0, 1), ids_TB.flatten()).mean()
     assert abs(loss.item() - math.log(size - 1)) < 0.05
 
 
 def test_the_begin_mark_is_never_predicted_and_gradients_stay_finite(
     make_config: Configure,
 ) -> None:
-    network = LstmNetwork(20, make_config())
+    network = Network(20, make_config())
     ids_TB = _ids(6, 3)
-    output, _ = network(ids_TB, network.zero_state(3), _no_starts(ids_TB))
-    logits = network.logits(output)
-    functional.cross_entropy(logits.flatten(0, 1), ids_TB.flatten()).backward()
-    assert torch.all(logits[..., BEGIN] == -torch.inf)
-    assert torch.isfinite(logits[..., BEGIN + 1 :]).all()
+    output_NH = _read(network, ids_TB).output.flatten(0, 1)
+    network.total_nats(output_NH, ids_TB.flatten()).backward()
+    log_probs = network.log_probs(output_NH)
+    assert torch.all(log_probs[..., BEGIN] == -torch.inf)
+    assert torch.isfinite(log_probs[..., BEGIN + 1 :]).all()
     gradients = [p.grad for p in network.parameters() if p.grad is not None]
     assert len(gradients) == len(list(network.parameters()))
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
-
-
-def test_changing_a_token_changes_no_output_before_it(make_config: Configure) -> None:
-    network = _eval_network(make_config())
-    ids_TB = _ids(9, 2)
-    changed = ids_TB.clone()
-    changed[5, 0] = 2 if ids_TB[5, 0] != 2 else 3
-    one, _ = network(ids_TB, network.zero_state(2), _no_starts(ids_TB))
-    two, _ = network(changed, network.zero_state(2), _no_starts(ids_TB))
-    assert torch.equal(one[:5], two[:5])
-    assert torch.equal(one[:, 1], two[:, 1])
-    assert not torch.equal(one[5:, 0], two[5:, 0])
-
-
-def test_carried_state_equals_one_long_run(make_config: Configure) -> None:
-    network = _eval_network(make_config())
-    ids_TB = _ids(11, 3)
-    whole, end = network(ids_TB, network.zero_state(3), _no_starts(ids_TB))
-    state: State = network.zero_state(3)
-    parts = []
-    for part in ids_TB.split(4):
-        output, state = network(part, state, _no_starts(part))
-        parts.append(output)
-    assert torch.allclose(torch.cat(parts), whole, rtol=0, atol=1e-12)
-    assert torch.allclose(state[1], end[1], rtol=0, atol=1e-12)
-
-
-def test_a_document_that_starts_in_a_chunk_is_read_as_if_alone(make_config: Configure) -> None:
-    network = _eval_network(make_config())
-    ids_TB = _ids(10, 3)
-    starts_TB = _no_starts(ids_TB)
-    starts_TB[4, 1] = starts_TB[7, 1] = starts_TB[7, 2] = True
-    dirty = tuple(torch.ones_like(part) for part in network.zero_state(3))
-    output, _ = network(ids_TB, dirty, starts_TB)
-    for column, first, stop in [(1, 4, 7), (1, 7, 10), (2, 7, 10)]:
-        alone_TB = ids_TB[first:stop, column : column + 1]
-        alone, _ = network(alone_TB, network.zero_state(1), _no_starts(alone_TB))
-        assert torch.allclose(output[first:stop, column], alone[:, 0], rtol=0, atol=1e-12)
-    undisturbed, _ = network(ids_TB, dirty, _no_starts(ids_TB))
-    assert torch.allclose(output[:, 0], undisturbed[:, 0], rtol=0, atol=1e-12)
-    assert not torch.allclose(output[4:, 1], undisturbed[4:, 1], rtol=0, atol=1e-6)
 
 
 def test_locked_dropout_is_one_mask_over_time_and_differs_over_columns() -> None:
@@ -144,8 +103,8 @@ def test_dropout_acts_in_training_alone(make_config: Configure) -> None:
     network = _eval_network(make_config(dropout=0.5, embedding_dropout=0.3))
     plain = _eval_network(make_config())
     ids_TB = _ids(6, 2)
-    asked = (ids_TB, network.zero_state(2), _no_starts(ids_TB))
-    assert torch.equal(network(*asked)[0], plain(*asked)[0])
-    dropped = network.train()(*asked, torch.Generator().manual_seed(0))[0]
+    assert torch.equal(_read(network, ids_TB).output, _read(plain, ids_TB).output)
+    generator = torch.Generator().manual_seed(0)
+    dropped = _read(network.train(), ids_TB, generator=generator).output
     zeros = (dropped == 0).all(dim=0).float().mean().item()
     assert 0.2 < zeros < 0.8

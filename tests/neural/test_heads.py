@@ -1,0 +1,148 @@
+"""Heads: exact values and gradients, bounded memory, probabilities that sum to one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from textmill.base.errors import UserError
+from textmill.neural import chunked_loss
+from textmill.neural.chunk import PADDING
+from textmill.neural.chunked_loss import chunked_cross_entropy
+from textmill.neural.config import NetworkConfig
+from textmill.neural.heads import AdaptiveHead
+from textmill.neural.network import Network, count_parameters
+from textmill.tokenizers.vocabulary import BEGIN
+
+Configure = Callable[..., NetworkConfig]
+
+
+def _problem(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    torch.manual_seed(0)
+    x, weight = torch.randn(23, 6, dtype=dtype), torch.randn(40, 6, dtype=dtype)
+    bias = torch.randn(40, dtype=dtype)
+    bias[BEGIN] = -torch.inf
+    targets = torch.randint(2, 40, (23,))
+    return x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_(), targets
+
+
+@pytest.mark.parametrize("rows", [1, 4, 100])
+def test_chunked_loss_and_gradients_are_the_plain_ones(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunked_loss, "LOGITS_AT_ONCE", rows * 40)
+    x, weight, bias, targets = _problem(torch.float64)
+    plain = functional.cross_entropy(functional.linear(x, weight, bias), targets, reduction="sum")
+    expected = torch.autograd.grad(0.3 * plain, (x, weight, bias))
+    chunked = chunked_cross_entropy(x, weight, bias, targets)
+    found = torch.autograd.grad(0.3 * chunked, (x, weight, bias))
+    assert chunked.item() == pytest.approx(plain.item(), rel=1e-14)
+    for one, two in zip(found, expected, strict=True):
+        assert torch.allclose(one, two, rtol=0, atol=1e-13)
+
+
+def test_chunked_loss_never_holds_all_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest tensor that either pass makes is a chunk of logits or the matrix."""
+    monkeypatch.setattr(chunked_loss, "LOGITS_AT_ONCE", 4 * 40)
+    largest = 0
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            nonlocal largest
+            made = func(*args, **(kwargs or {}))
+            for one in made if isinstance(made, tuple | list) else [made]:
+                largest = max(largest, one.numel() if isinstance(one, Tensor) else 0)
+            return made
+
+    x, weight, bias, targets = _problem(torch.float32)
+    with Watch():
+        chunked_cross_entropy(x, weight, bias, targets).backward()
+    assert largest == max(4 * 40, weight.numel()) < 23 * 40
+
+
+def test_chunked_loss_multiplies_in_the_precision_of_autocast() -> None:
+    x, weight, bias, targets = _problem(torch.float32)
+    exact = chunked_cross_entropy(x, weight, bias, targets)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = chunked_cross_entropy(x.bfloat16(), weight, bias, targets)
+    assert rough.dtype == torch.float32
+    assert rough.item() != exact.item()
+    assert rough.item() == pytest.approx(exact.item(), rel=1e-2)
+    rough.backward()
+    assert weight.grad is not None
+    assert weight.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_chunked_head_trains_as_a_full_one(make_config: Configure, tied: bool) -> None:
+    gradients = []
+    for head in ("full", "chunked"):
+        torch.manual_seed(0)
+        network = Network(40, make_config(head=head, tied=tied))
+        targets = torch.arange(2, 12)
+        targets[3] = PADDING
+        output = torch.linspace(-1, 1, 120).view(10, 12)
+        network.total_nats(output, targets).backward()
+        gradients.append({name: p.grad for name, p in network.named_parameters()})
+    for name, one in gradients[0].items():
+        two = gradients[1][name]
+        assert (one is None) == (two is None), name
+        assert one is None or torch.allclose(one, two, rtol=0, atol=1e-5), name
+
+
+@pytest.mark.parametrize("cutoffs", [(5,), (5, 20), (5, 20, 49)])
+def test_adaptive_probabilities_sum_to_one_and_are_those_of_single_ids(
+    cutoffs: tuple[int, ...],
+) -> None:
+    torch.manual_seed(0)
+    head = AdaptiveHead(8, 50, cutoffs).double()
+    x = torch.randn(7, 8, dtype=torch.float64)
+    log_probs = head.log_probs(x)
+    assert torch.all(log_probs[:, BEGIN] == -torch.inf)
+    assert torch.allclose(log_probs.exp().sum(1), torch.ones(7).double(), rtol=0, atol=1e-12)
+    for token in (0, 2, 4, 5, 19, 20, 49):
+        nats = head.nats(x, torch.full((7,), token))
+        assert torch.allclose(nats, -log_probs[:, token], rtol=0, atol=1e-12)
+
+
+def test_adaptive_probabilities_are_the_librarys_given_that_the_begin_mark_is_out() -> None:
+    torch.manual_seed(0)
+    head = AdaptiveHead(8, 50, (5, 20)).double()
+    library = nn.AdaptiveLogSoftmaxWithLoss(8, 50, [5, 20], div_value=2.0).double()
+    library.load_state_dict(head.softmax.state_dict())
+    x = torch.randn(3, 8, dtype=torch.float64)
+    expected = library.log_prob(x)
+    expected -= torch.log1p(-expected[:, BEGIN].exp())[:, None]
+    found = head.log_probs(x)
+    kept = torch.arange(50) != BEGIN
+    assert torch.allclose(found[:, kept], expected[:, kept], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "said"),
+    [((4, 20), "cutoffs end with 20, but the vocabulary has 20 ids"), ((1,), "cutoffs begin")],
+)
+def test_cutoffs_that_do_not_fit_are_refused(
+    make_config: Configure, cutoffs: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        Network(20, make_config(head="adaptive", cutoffs=cutoffs))
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "published"),
+    [(33_278, 200, 13_987_678), (33_278, 650, 50_065_078), (10_000, 200, 4_653_200)],
+)
+def test_untied_sizes_of_published_models(
+    make_config: Configure, size: int, width: int, published: int
+) -> None:
+    """pytorch/examples on WikiText-2 and the small model of Zaremba et al. on PTB.
+
+    The latter's count includes b_ih and b_hh, as here.
+    """
+    with torch.device("meta"):
+        network = Network(size, make_config(embedding=width, hidden=width, tied=False))
+    assert count_parameters(network) == published

@@ -1,0 +1,122 @@
+"""Two processes with gloo train as one process does."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from textmill.base.errors import UserError
+from textmill.neural.checkpoint import NAME
+from textmill.neural.config import NetworkConfig
+from textmill.neural.processes import Processes, join
+
+Configure = Callable[..., NetworkConfig]
+
+COMMON = {
+    "tokenizer": "tiny", "embedding": 8, "hidden": 12, "bptt": 5, "batch": 4, "warmup": 3,
+    "steps": 20, "evaluate_every": 10, "threads": 1, "device": "cpu", "clip": 0.5,
+}  # fmt: skip
+KINDS = {
+    "lstm": {"layers": 2, "embedding_dropout": 0.0},
+    "attention": {"architecture": "attention_lstm", "window": 3, "activation_penalty": 1.0},
+    "adaptive": {"head": "adaptive", "cutoffs": [5, 17], "optimiser": "sgd"},
+}
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+import numpy as np, pyarrow as pa
+from torch import distributed
+from textmill.neural.config import NetworkConfig
+from textmill.neural.training import Training
+from textmill.shards.reader import Lines
+from textmill.tokenizers.vocabulary import Vocabulary
+
+rng = np.random.default_rng(0)
+# 93 tokens in 4 columns of 24: the last column is padded; 5 chunks an epoch.
+lengths = np.array([9, 14, 3, 20, 11, 30, 6])
+tokens = rng.integers(3, 20, lengths.sum()).astype(np.uint16)
+tokens[np.cumsum(lengths) - 1] = 2
+zeros = np.zeros(len(lengths), dtype=np.int64)
+lines = Lines(tokens, np.concatenate([[0], np.cumsum(lengths)]), np.array([0, 0, 1, 1, 2, 3, 3]),
+              lengths, lengths, zeros, zeros, zeros.astype(float))
+vocabulary = Vocabulary(pa.array([f"t{i}" for i in range(17)]), np.full(20, 5), scheme="t",
+                        unknown="none")
+out, common, kinds = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
+for name, changes in kinds.items():
+    if "cutoffs" in changes:
+        changes["cutoffs"] = tuple(changes["cutoffs"])
+    run = Training(lines, lines, vocabulary, NetworkConfig(**common, **changes), out / name)
+    losses = []
+    while not run.finished:
+        losses.append(run.take_step()[0])
+        if run.is_time_to_look:
+            run.look()
+    run.save()
+    again = Training(lines, lines, vocabulary, NetworkConfig(**common, **changes), out / name)
+    if run.config.processes > 1:
+        distributed.barrier()
+    again.resume()
+    for one, two in zip(again.state, run.state, strict=True):
+        assert one.equal(two)
+    if run.processes.is_first:
+        (out / name / "losses.json").write_text(json.dumps(losses))
+if distributed.is_initialized():
+    distributed.destroy_process_group()
+"""
+
+
+def _train(folder: Path, processes: int) -> None:
+    for name in KINDS:
+        (folder / name).mkdir(parents=True)
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    common = json.dumps({**COMMON, "processes": processes})
+    done = subprocess.run(
+        [sys.executable, *start, script, folder, common, json.dumps(KINDS)],
+        text=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_twenty_steps_of_two_processes_equal_those_of_one(tmp_path: Path) -> None:
+    _train(tmp_path / "one", 1)
+    _train(tmp_path / "two", 2)
+    for name in KINDS:
+        one, two = (tmp_path / folder / name for folder in ("one", "two"))
+        losses, expected = (
+            json.loads((folder / "losses.json").read_text()) for folder in (two, one)
+        )
+        assert len(losses) == 20
+        assert losses == pytest.approx(expected, rel=1e-5), name
+        tensors, wanted = load_file(two / NAME), load_file(one / NAME)
+        assert tensors.keys() == wanted.keys()
+        for key, tensor in wanted.items():
+            # The hidden state of all columns, weights, momenta and best weights.
+            assert torch.allclose(tensors[key].double(), tensor.double(), rtol=0, atol=1e-5), key
+        one_history, two_history = (
+            (folder / "history.csv").read_text().splitlines() for folder in (one, two)
+        )
+        assert len(one_history) == len(two_history) == 3
+
+
+def test_columns_are_shared_without_overlap() -> None:
+    taken = [column for rank in range(3) for column in range(12)[Processes(rank, 3).columns(12)]]
+    assert taken == list(range(12))
+
+
+def test_another_number_of_processes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    with pytest.raises(UserError, match=r"processes is 2, but 1 were started[^$]*torchrun"):
+        join(2, cpu)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(UserError, match="processes is 1, but 4 were started"):
+        join(1, cpu)

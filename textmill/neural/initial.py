@@ -1,0 +1,56 @@
+"""`init_from`: begin with another model's weights; optimiser, schedule and step begin anew.
+
+Going on from a checkpoint is another thing: that is the same run. The folder's weights are named by
+their sha256, because DVC does not see a change of a file that a parameter names.
+"""
+
+from pathlib import Path
+
+import torch
+
+from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
+from textmill.neural.config import NetworkConfig
+from textmill.neural.model_files import WEIGHTS, load_model
+from textmill.tokenizers.vocabulary import Vocabulary
+
+SHAPE = (
+    "architecture",
+    "embedding",
+    "hidden",
+    "layers",
+    "nonlinearity",
+    "window",
+    "head",
+    "tied",
+    "cutoffs",
+)
+"""What decides what the weights are. Both implementations of a cell have the same ones."""
+
+
+def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Vocabulary) -> None:
+    """Copy the weights of `config.init_from`, if given, into `network`.
+
+    UserError for another vocabulary, another shape (naming the field) or other weights than those
+    that `init_from_sha256` names.
+    """
+    if config.init_from is None:
+        return
+    folder = Path(config.init_from)
+    found, weights = load_model(folder, vocabulary)
+    for name in SHAPE:
+        there, here = getattr(found, name), getattr(config, name)
+        if there != here:
+            raise UserError(
+                f"{name} is {there!r} in {folder}, {here!r} here",
+                where="init_from",
+                next_step=f"set {name} as it is there, or leave init_from out",
+            )
+    digest = sha256_of(folder / WEIGHTS)
+    if digest != config.init_from_sha256:
+        raise UserError(
+            f"{folder / WEIGHTS} has sha256 {digest}",
+            where="init_from_sha256",
+            next_step=f"if these are the weights to begin with: init_from_sha256: {digest}",
+        )
+    network.load_state_dict(weights)

@@ -1,0 +1,113 @@
+"""The network: embedding, the layers of its architecture, and a head over the vocabulary.
+
+Outputs of the last layer go through a projection where the tied output is of another width.
+Dropout (locked, one mask a chunk) stands before the first layer and after every one.
+
+Suffixes: T time, B batch (columns), N positions, E embedding, H hidden, V vocabulary.
+"""
+
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from textmill.neural.architectures import make_layers
+from textmill.neural.config import NetworkConfig
+from textmill.neural.dropout import drop_rows, locked_mask
+from textmill.neural.heads import make_head
+from textmill.neural.state import Piece, State, StatefulLayer, run
+
+EMBEDDING_SPREAD = 0.05
+
+
+class Reading(NamedTuple):
+    """What a network makes of a chunk.
+
+    output: of the last layer (T, B, H), after dropout. raw: the same before it. state: after.
+    """
+
+    output: Tensor
+    raw: Tensor
+    state: State
+
+
+class Network(nn.Module):
+    """A language model's network; the dropout of `config` acts in training mode only."""
+
+    def __init__(self, vocabulary_size: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.dropout = config.dropout
+        self.embedding_dropout = config.embedding_dropout
+        embedding = nn.Embedding(vocabulary_size, config.embedding)
+        nn.init.normal_(embedding.weight, std=EMBEDDING_SPREAD)
+        self.head = make_head(config, vocabulary_size, embedding)
+        self.embedding = embedding
+        layers = make_layers(config)
+        self.layers = nn.ModuleList(layers)
+        self.states = [len(layer.zero_state(0)) for layer in layers]
+        self.projection = (
+            nn.Linear(config.hidden, config.embedding, bias=False)
+            if config.tied and config.hidden != config.embedding
+            else None
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    def zero_state(self, n: int) -> State:
+        """State before the first token of n documents."""
+        return tuple(part for layer in self._stack() for part in layer.zero_state(n))
+
+    def forward(
+        self,
+        ids_TB: Tensor,
+        state: State,
+        parts: list[Piece],
+        generator: torch.Generator | None = None,
+    ) -> Reading:
+        """Read a chunk that `pieces` has cut. generator: of dropout masks."""
+        output_TBH = raw_TBH = self._drop(self._embed(ids_TB, generator), generator)
+        after: State = ()
+        for layer, n_states in zip(self._stack(), self.states, strict=True):
+            before, state = state[:n_states], state[n_states:]
+            raw_TBH, layer_state = run(layer.for_chunk(generator), output_TBH, before, parts)
+            output_TBH = self._drop(raw_TBH, generator)
+            after += layer_state
+        return Reading(output_TBH, raw_TBH, after)
+
+    def log_probs(self, output_NH: Tensor) -> Tensor:
+        """(N, V) ln p of every id after outputs of the last layer; -inf for `<s>`."""
+        return self.head.log_probs(self._project(output_NH))
+
+    def nats(self, output_NH: Tensor, ids_N: Tensor) -> Tensor:
+        """(N,) -ln p of ids after outputs of the last layer."""
+        return self.head.nats(self._project(output_NH), ids_N)
+
+    def total_nats(self, output_NH: Tensor, targets_N: Tensor) -> Tensor:
+        """The sum of -ln p over the targets that are no padding, for training."""
+        return self.head.total_nats(self._project(output_NH), targets_N)
+
+    def _stack(self) -> list[StatefulLayer]:
+        return cast(list[StatefulLayer], list(self.layers))
+
+    def _project(self, output_NH: Tensor) -> Tensor:
+        return output_NH if self.projection is None else self.projection(output_NH)
+
+    def _embed(self, ids_TB: Tensor, generator: torch.Generator | None) -> Tensor:
+        weight_VE = self.embedding.weight
+        if self.training and self.embedding_dropout > 0:
+            weight_VE = drop_rows(weight_VE, self.embedding_dropout, generator)
+        return functional.embedding(ids_TB, weight_VE)
+
+    def _drop(self, x_TBH: Tensor, generator: torch.Generator | None) -> Tensor:
+        if not self.training or self.dropout == 0:
+            return x_TBH
+        return x_TBH * locked_mask(x_TBH, self.dropout, generator)
+
+
+def count_parameters(network: nn.Module) -> int:
+    """Trainable numbers, the tied matrix once."""
+    return sum(parameter.numel() for parameter in network.parameters())
