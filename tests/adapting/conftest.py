@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from textmill.neural.config import NetworkConfig
-from textmill.neural.lstm import LstmNetwork
 from textmill.neural.model import NetworkModel
+from textmill.neural.network import Network
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import END, RESERVED, Vocabulary
 
@@ -21,24 +21,34 @@ def _one_thread():
 
 
 @pytest.fixture
-def config():
-    return NetworkConfig(
-        tokenizer="tiny", embedding=6, hidden=7, layers=2, dropout=0.5, bptt=5, batch=3,
-        warmup=2, steps=12, evaluate_every=4, threads=1, device="cpu",
-    )  # fmt: skip
+def make_model():
+    """Makes a model and its configuration."""
+
+    def make(**options):
+        config = NetworkConfig(
+            tokenizer="tiny", embedding=6, hidden=7, layers=2, dropout=0.5, bptt=5, batch=3,
+            warmup=2, steps=12, evaluate_every=4, threads=1, device="cpu", **options,
+        )  # fmt: skip
+        torch.manual_seed(5)
+        network = Network(SIZE, config)
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.mul_(4)
+        names = pa.array([f"t{i}" for i in range(len(RESERVED), SIZE)], pa.string())
+        vocabulary = Vocabulary(names, np.full(SIZE, 5), scheme="tiny", unknown="none")
+        return NetworkModel(network.double(), vocabulary), config
+
+    return make
 
 
 @pytest.fixture
-def model(config):
-    torch.manual_seed(5)
-    network = LstmNetwork(SIZE, config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(4)
-    names = [f"t{i}" for i in range(len(RESERVED), SIZE)]
-    counts = np.full(SIZE, 5)
-    vocabulary = Vocabulary(pa.array(names, pa.string()), counts, scheme="tiny", unknown="none")
-    return NetworkModel(network.double(), vocabulary)
+def config(make_model):
+    return make_model()[1]
+
+
+@pytest.fixture
+def model(make_model):
+    return make_model()[0]
 
 
 @pytest.fixture

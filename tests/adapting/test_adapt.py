@@ -114,3 +114,14 @@ def test_another_tokenizer_than_the_network_s_is_refused():
     entry = AdaptedConfig(model="lstm", tokenizer="char", cache=CacheConfig())
     with pytest.raises(UserError, match=r"adapted\.c: lstm is over word tokens, not char"):
         check_tokenizer(entry, "word", "params.yaml: adapted.c")
+
+
+def test_where_every_rate_diverges_the_message_says_what_to_lower(model, config, long_lines):
+    rates = DynamicConfig(learning_rates=(1e6,), decays=(0.0,), segment=4)
+    entry = AdaptedConfig(model="m", tokenizer="tiny", dynamic=rates)
+    model.network.float()
+    with pytest.raises(
+        UserError, match=r"no setting that was tried gives .* a finite score"
+    ) as said:
+        tune(model, config, entry, long_lines, long_lines)
+    assert "lower learning_rates" in said.value.next_step

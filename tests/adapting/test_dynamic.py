@@ -15,13 +15,16 @@ from textmill.adapting.dynamic import (
 )
 from textmill.adapting.stream import Segment, read_stream
 from textmill.neural.columns import Columns
+from textmill.neural.state import Piece, pieces
+from textmill.neural.text import TrainingText
 from textmill.scoring.likelihood import token_nats
 from textmill.tokenizers.vocabulary import BEGIN
 
 
 @pytest.fixture
 def rms(model, lines, config):
-    columns = Columns(lines, model.vocabulary, batch=config.batch, bptt=config.bptt, seed=0)
+    text = TrainingText(lines, model.vocabulary, 0)
+    columns = Columns(text, batch=config.batch, bptt=config.bptt, seed=0)
     return gradient_rms(model.network, columns, batch=config.batch)
 
 
@@ -82,8 +85,8 @@ def test_a_step_is_the_rule_of_the_paper(model, rms):
     dynamic.learn(segment)  # the first step has nothing to draw back yet
     network, weights = dynamic.network, list(dynamic.network.parameters())
     before = [weight.detach().clone() for weight in weights]
-    output, _ = network(segment.inputs, segment.state, torch.zeros(2, 1, dtype=torch.bool))
-    loss = functional.cross_entropy(network.logits(output[:, 0]), segment.ids)
+    reading = network(segment.inputs, segment.state, [Piece(slice(None), None)])
+    loss = functional.nll_loss(network.log_probs(reading.output[:, 0]), segment.ids)
     gradients = torch.autograd.grad(loss, weights)
     dynamic.learn(segment)
     mean = torch.cat([one.flatten() for one in rms]).mean()
@@ -98,14 +101,35 @@ def test_a_step_is_the_rule_of_the_paper(model, rms):
 
 def test_the_rms_is_that_of_the_training_gradients(model, lines, config):
     """One chunk that holds the whole text: its gradient itself, dropout off."""
-    columns = Columns(lines, model.vocabulary, batch=1, bptt=1000, seed=0)
+    columns = Columns(TrainingText(lines, model.vocabulary, 0), batch=1, bptt=1000, seed=0)
     found = gradient_rms(model.network, columns, batch=1)
     model.network.eval()
     nats = [one.nats for one in read_stream(model.network, lines)]
     chunk = columns.chunk(0)
-    output, _ = model.network(chunk.inputs, model.network.zero_state(1), chunk.starts)
-    loss = functional.cross_entropy(model.network.logits(output[:, 0]), chunk.targets[:, 0])
+    reading = model.network(chunk.inputs, model.network.zero_state(1), list(pieces(chunk.starts)))
+    loss = functional.nll_loss(model.network.log_probs(reading.output[:, 0]), chunk.targets[:, 0])
     assert loss.item() == pytest.approx(np.concatenate(nats).mean(), abs=1e-12)
     gradients = torch.autograd.grad(loss, list(model.network.parameters()))
     for rms, gradient in zip(found, gradients, strict=True):
         assert torch.allclose(rms, gradient.abs(), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"architecture": "gru"},
+        {"head": "adaptive", "cutoffs": (5, 9)},
+        {"architecture": "attention_lstm"},
+    ],
+    ids=str,
+)
+def test_other_architectures_and_heads_learn_too(make_model, lines, lines_of, options):
+    model, config = make_model(**options)
+    text = TrainingText(lines, model.vocabulary, 0)
+    columns = Columns(text, batch=config.batch, bptt=config.bptt, seed=0)
+    rms = gradient_rms(model.network, columns, batch=config.batch)
+    static = token_nats(model, lines)
+    assert score(model, rms, lines, 0.0) == pytest.approx(static, abs=1e-12)
+    repeating = lines_of([[[5, 8, 3, 11]] * 30])
+    before, after = (score(model, rms, repeating, rate)[-40:].mean() for rate in (0.0, 0.02))
+    assert after < 0.8 * before

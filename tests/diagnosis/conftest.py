@@ -4,21 +4,29 @@ import pytest
 import torch
 
 from textmill.neural.config import NetworkConfig
-from textmill.neural.lstm import LstmNetwork
+from textmill.neural.network import Network
 
 SIZE = 12
 
 
 @pytest.fixture
-def network():
-    torch.set_num_threads(1)
-    torch.manual_seed(3)
-    config = NetworkConfig(
-        tokenizer="tiny", embedding=5, hidden=6, layers=2, dropout=0.5, bptt=5, batch=3,
-        warmup=2, steps=12, evaluate_every=4, threads=1, device="cpu",
-    )  # fmt: skip
-    network = LstmNetwork(SIZE, config).double()
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(2)
-    return network
+def make_network():
+    def make(**changes):
+        torch.set_num_threads(1)
+        torch.manual_seed(3)
+        given = {"embedding": 5, "hidden": 6, "layers": 2, "dropout": 0.5} | changes
+        config = NetworkConfig(
+            tokenizer="tiny", steps=12, evaluate_every=4, warmup=2, threads=1, device="cpu", **given
+        )
+        network = Network(SIZE, config).double()
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.mul_(2)
+        return network
+
+    return make
+
+
+@pytest.fixture
+def network(make_network):
+    return make_network()

@@ -17,11 +17,13 @@ from textmill.adapting.cache import Cache, cache_nats
 from textmill.adapting.config import AdaptedConfig, CacheConfig, DynamicConfig
 from textmill.adapting.dynamic import gradient_rms, read_dynamically
 from textmill.adapting.stream import Scored, read_stream
+from textmill.base.errors import UserError
 from textmill.base.progress import Progress
 from textmill.neural.columns import Columns
 from textmill.neural.config import NetworkConfig
-from textmill.neural.inside import Network
 from textmill.neural.model import NetworkModel
+from textmill.neural.network import Network
+from textmill.neural.text import TrainingText
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.shards.reader import Lines
 
@@ -112,9 +114,8 @@ def tune(
     rms: list[Tensor] = []
     dynamic, cache = None, None
     if config.dynamic:
-        columns = Columns(
-            train, model.vocabulary, batch=network.batch, bptt=network.bptt, seed=network.seed
-        )
+        text = TrainingText(train, model.vocabulary, network.seed)
+        columns = Columns(text, batch=network.batch, bptt=network.bptt, seed=network.seed)
         rms = gradient_rms(model.network, columns, batch=network.batch)
         dynamic = _tune_dynamic(model.network, rms, config.dynamic, quarter)
     if config.cache:
@@ -164,5 +165,12 @@ def _tune_cache(segments: Sequence[Scored], config: CacheConfig) -> CacheSetting
 
 
 def _best(found: list[tuple[float, Any]]) -> Any:
-    """The settings with the fewest nats, the first of equals; what is not a number never wins."""
-    return min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)[1]
+    """The settings with the fewest nats, the first of equals. UserError where none has a number."""
+    finite = [one for one in found if np.isfinite(one[0])]
+    if not finite:
+        raise UserError(
+            "no setting that was tried gives the validation text a finite score",
+            where="adapting",
+            next_step="lower learning_rates in params.yaml, then: dvc repro",
+        )
+    return min(finite, key=lambda one: one[0])[1]

@@ -25,7 +25,7 @@ class CacheConfig:
     """
 
     windows: tuple[int, ...] = (500, 2000)
-    thetas: tuple[float, ...] = (0.1, 0.3, 1.0)
+    thetas: tuple[float, ...] = (0.3, 1.0, 3.0)
 
     def __post_init__(self) -> None:
         _check_values("windows", self.windows, least=1)
@@ -40,7 +40,7 @@ class DynamicConfig:
     to the trained ones. segment: tokens that are scored before they are learnt from together.
     """
 
-    learning_rates: tuple[float, ...] = (0.001, 0.003)
+    learning_rates: tuple[float, ...] = (0.0001, 0.0002)
     decays: tuple[float, ...] = (0.001,)
     segment: int = 20
 

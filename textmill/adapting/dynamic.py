@@ -16,16 +16,19 @@ import copy
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from textmill.adapting.stream import Scored, Segment, mean_loss, read_stream
-from textmill.neural.columns import PADDING, Chunk, Columns
-from textmill.neural.inside import Network, State, detached, device_of, evaluating, nats
+from textmill.neural.chunk import PADDING, Chunk
+from textmill.neural.columns import Columns
+from textmill.neural.inside import evaluating
+from textmill.neural.network import Network
+from textmill.neural.state import State, detached, pieces
 from textmill.shards.reader import Lines
 
 CHUNKS = 100
 """Chunks of the training text that the gradients' statistics are taken over."""
-EPSILON = 0.1
+EPSILON = 1.0
 """As a share of the mean rms."""
 
 
@@ -41,7 +44,7 @@ def gradient_rms(network: Network, columns: Columns, *, batch: int) -> list[Tens
     for step in range(chunks):
         chunk = columns.chunk(step)
         loss, state = _chunk_loss(network, chunk, state)
-        for square, gradient in zip(squares, torch.autograd.grad(loss, weights), strict=True):
+        for square, gradient in zip(squares, gradients_of(loss, weights), strict=True):
             square.addcmul_(gradient, gradient)
         state = detached(state)
     return [(square / chunks).sqrt() for square in squares]
@@ -49,11 +52,17 @@ def gradient_rms(network: Network, columns: Columns, *, batch: int) -> list[Tens
 
 def _chunk_loss(network: Network, chunk: Chunk, state: State) -> tuple[Tensor, State]:
     """Mean nats of a chunk's targets, and the state after."""
-    device = device_of(network)
-    output_TBH, after = network(chunk.inputs.to(device), state, chunk.starts)
-    targets_N = chunk.targets.to(device).flatten()
-    is_real = targets_N != PADDING
-    return nats(network, output_TBH.flatten(0, 1)[is_real], targets_N[is_real]).mean(), after
+    parts = list(pieces(chunk.starts))
+    reading = network(chunk.inputs.to(network.device), state, parts)
+    targets_N = chunk.targets.to(network.device).flatten()
+    is_real_N = targets_N != PADDING
+    nats_N = network.nats(reading.output.flatten(0, 1)[is_real_N], targets_N[is_real_N])
+    return nats_N.mean(), reading.state
+
+
+def gradients_of(loss: Tensor, weights: list[nn.Parameter]) -> tuple[Tensor, ...]:
+    """Of each weight; zeros where the loss does not depend on it, as on an unused cluster."""
+    return torch.autograd.grad(loss, weights, materialize_grads=True)
 
 
 class DynamicNetwork:
@@ -72,7 +81,7 @@ class DynamicNetwork:
 
     def learn(self, segment: Segment) -> None:
         """One step on a segment that has been scored."""
-        gradients = torch.autograd.grad(mean_loss(self.network, segment), self._weights)
+        gradients = gradients_of(mean_loss(self.network, segment), self._weights)
         with torch.no_grad():
             for weight, gradient, trained, scale, pull in zip(
                 self._weights, gradients, self._trained, self._scales, self._pulls, strict=True

@@ -18,7 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from textmill.neural.inside import Network, State, device_of, evaluating, nats, read
+from textmill.neural.inside import evaluating, read
+from textmill.neural.network import Network
+from textmill.neural.state import State
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -59,17 +61,16 @@ def read_stream(
     learn: is given each segment after it was scored and may change the network.
     """
     evaluating(network)
-    device = device_of(network)
     for start, stop in itertools.pairwise(lines.doc_offsets):
         state, last = network.zero_state(1), BEGIN
         for first in range(start, stop, segment):
             tokens = lines.tokens[first : min(first + segment, stop)].astype(np.int64)
-            ids = torch.from_numpy(tokens).to(device)
+            ids = torch.from_numpy(tokens).to(network.device)
             inputs = torch.cat([ids.new_tensor([last]), ids[:-1]])[:, None]
             piece = Segment(inputs, state, ids)
             with torch.no_grad():
                 output_NBH, state = read(network, inputs, state)
-                nats_N = nats(network, output_NBH[:, 0], ids).double().cpu().numpy()
+                nats_N = network.nats(output_NBH[:, 0], ids).double().cpu().numpy()
             yield Scored(ids, nats_N, output_NBH[:, 0])
             if learn is not None:
                 learn(piece)
@@ -79,4 +80,4 @@ def read_stream(
 def mean_loss(network: Network, piece: Segment) -> Tensor:
     """Mean nats of the segment's ids, to differentiate."""
     output_NBH, _ = read(network, piece.inputs, piece.state)
-    return nats(network, output_NBH[:, 0], piece.ids).mean()
+    return network.nats(output_NBH[:, 0], piece.ids).mean()

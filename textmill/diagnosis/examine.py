@@ -7,7 +7,8 @@ from textmill.diagnosis.excerpts import excerpts
 from textmill.diagnosis.power import dominant, share, share_by_chance
 from textmill.diagnosis.records import Gate, Matrix
 from textmill.diagnosis.unrolled import TARGETS, gates, hidden_gradients, median_norms, unroll
-from textmill.neural.inside import Network, recurrent_layers, recurrent_matrices
+from textmill.neural.inside import recurrent_layers, recurrent_matrices
+from textmill.neural.network import Network
 from textmill.shards.reader import Lines
 
 EXCERPTS = 24
@@ -20,7 +21,7 @@ def examine_recurrence(
     """Gradients by steps back, recurrent matrices and gates of a network reading `lines`."""
     ids_TB = excerpts(lines, EXCERPTS, STEPS_BACK + TARGETS, shortest=TARGETS + 2)
     unrolled = unroll(network, ids_TB)
-    gradients = hidden_gradients(unrolled)
+    gradients = hidden_gradients(network, unrolled)
     norms = {name: median_norms(found) for name, found in gradients.items()}
     return norms, _matrices(network, gradients.get("h")), gates(network, unrolled)
 

@@ -16,18 +16,9 @@ import torch
 from torch import Tensor
 
 from textmill.diagnosis.records import Gate
-from textmill.neural.inside import (
-    Network,
-    State,
-    carried,
-    device_of,
-    embedded,
-    evaluating,
-    keep_gates,
-    nats,
-    read,
-    recurrent_layers,
-)
+from textmill.neural.inside import carried, evaluating, keep_gates, read, recurrent_layers
+from textmill.neural.network import Network
+from textmill.neural.state import State
 from textmill.tokenizers.vocabulary import BEGIN
 
 TARGETS = 8
@@ -48,7 +39,7 @@ class Unrolled:
 def unroll(network: Network, ids_TB: np.ndarray) -> Unrolled:
     """Read the excerpts as if each began a document."""
     evaluating(network)
-    targets_TB = torch.from_numpy(ids_TB).to(device_of(network))
+    targets_TB = torch.from_numpy(ids_TB).to(network.device)
     begin_1B = torch.full_like(targets_TB[:1], BEGIN)
     inputs_TB = torch.cat([begin_1B, targets_TB[:-1]])
     state = network.zero_state(ids_TB.shape[1])
@@ -56,11 +47,11 @@ def unroll(network: Network, ids_TB: np.ndarray) -> Unrolled:
     for input_B, target_B in zip(inputs_TB, targets_TB, strict=True):
         output_1BH, state = read(network, input_B[None], state)
         states.append(state)
-        losses.append(nats(network, output_1BH[0], target_B))
+        losses.append(network.nats(output_1BH[0], target_B))
     return Unrolled(inputs_TB, states, losses)
 
 
-def hidden_gradients(unrolled: Unrolled) -> dict[str, Tensor]:
+def hidden_gradients(network: Network, unrolled: Unrolled) -> dict[str, Tensor]:
     """`h`, and `c` of an LSTM -> (targets, K, B, LH) dL_t / dstate_{t-k}, for k = 1 to K.
 
     The last steps are the targets; each is followed as far as the first of them can be.
@@ -69,7 +60,7 @@ def hidden_gradients(unrolled: Unrolled) -> dict[str, Tensor]:
     back = last[0]
     found: dict[str, list[Tensor]] = {}
     for t in last:
-        before = [carried(state) for state in unrolled.states[t - back : t]][::-1]
+        before = [carried(network, state) for state in unrolled.states[t - back : t]][::-1]
         for name in before[0]:
             nodes = [tensor for step in before for tensor in step[name]]
             # Excerpts do not meet, so the gradient of the sum holds that of each.
@@ -91,12 +82,15 @@ def median_norms(gradients: Tensor) -> tuple[float, ...]:
 def gates(network: Network, unrolled: Unrolled) -> tuple[Gate, ...]:
     """How much each unit of each layer keeps of its old state; none for an RNN."""
     found = []
+    layers = recurrent_layers(network)
+    if not layers:
+        return ()
     with torch.no_grad():
         hidden_TLBH = torch.stack(
-            [torch.cat(carried(state)["h"]).detach() for state in unrolled.states]
+            [torch.cat(carried(network, state)["h"]) for state in unrolled.states]
         )
-        x_TBI = embedded(network, unrolled.inputs_TB)[1:]
-        for number, layer in enumerate(recurrent_layers(network)):
+        x_TBI = network.embedding(unrolled.inputs_TB)[1:]
+        for number, layer in enumerate(layers):
             kept_TBH = keep_gates(layer, x_TBI, hidden_TLBH[:-1, number])
             if kept_TBH is not None:
                 units = kept_TBH[min(WARM_UP, len(kept_TBH) - 1) :].double().mean(dim=(0, 1))

@@ -13,24 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from textmill.neural.lstm import LstmNetwork as Network
-from textmill.neural.lstm import State
-
-__all__ = [
-    "GATES",
-    "Network",
-    "State",
-    "carried",
-    "detached",
-    "device_of",
-    "embedded",
-    "evaluating",
-    "keep_gates",
-    "nats",
-    "read",
-    "recurrent_layers",
-    "recurrent_matrices",
-]
+from textmill.neural.network import Network
+from textmill.neural.recurrent import Recurrent
+from textmill.neural.state import Piece, State
 
 GATES: Mapping[int, tuple[str, ...]] = {
     1: ("state",),
@@ -55,45 +40,29 @@ def evaluating(network: Network) -> Network:
     return network
 
 
-def device_of(network: Network) -> torch.device:
-    """Where the weights are."""
-    return network.embedding.weight.device
-
-
 def read(network: Network, ids_TB: Tensor, state: State) -> tuple[Tensor, State]:
     """(T, B, H) outputs of the last layer, and the state after; no document begins in between."""
-    output: tuple[Tensor, State] = network(
-        ids_TB, state, torch.zeros(ids_TB.shape, dtype=torch.bool)
-    )
-    return output
+    reading = network(ids_TB, state, [Piece(slice(None), None)])
+    return reading.output, reading.state
 
 
-def nats(network: Network, output_NH: Tensor, ids_N: Tensor) -> Tensor:
-    """(N,) -ln p of ids that come after these outputs."""
-    logits_NV = network.logits(output_NH)
-    return logits_NV.logsumexp(1) - logits_NV.gather(1, ids_N[:, None]).squeeze(1)
+def carried(network: Network, state: State) -> dict[str, list[Tensor]]:
+    """A state's tensors (1, B, H) by what they are, a layer each: `h`, and an LSTM's cells `c`.
 
-
-def detached(state: State) -> State:
-    """The same numbers, over which no gradient flows."""
-    h, c = state
-    return h.detach(), c.detach()
-
-
-def carried(state: State) -> dict[str, list[Tensor]]:
-    """Tensors of a state by what they are: hidden states `h`, and an LSTM's cells `c`."""
-    h, c = state
-    return {"h": [h], "c": [c]}
-
-
-def embedded(network: Network, ids_TB: Tensor) -> Tensor:
-    """(T, B, I) what the first layer reads."""
-    return functional.embedding(ids_TB, network.embedding.weight)
+    Windows of past vectors are left out; a network without recurrence carries nothing.
+    """
+    found: dict[str, list[Tensor]] = {}
+    for layer, n_states in zip(network.layers, network.states, strict=True):
+        own, state = state[:n_states], state[n_states:]
+        if isinstance(layer, Recurrent):
+            for name, tensor in zip("hc", own, strict=False):
+                found.setdefault(name, []).append(tensor)
+    return found
 
 
 def recurrent_layers(network: Network) -> list[nn.Module]:
-    """The recurrent layers, from the first to the last."""
-    return [layer for layer in network.modules() if isinstance(layer, nn.RNNBase)]
+    """The cells of the recurrent layers, from the first to the last."""
+    return [layer.cell for layer in network.layers if isinstance(layer, Recurrent)]
 
 
 def recurrent_matrices(layer: nn.Module) -> dict[str, Tensor]:
