@@ -9,7 +9,7 @@ training moves a lot may move a lot here. pull is rms over its mean (at most 1 /
 weight is drawn beyond its trained value): a weight that moves a lot is also drawn back more.
 epsilon, a share of the mean rms, bounds the step of weights that training hardly ever moves.
 
-Costs, 1 x 256 over 14,500 words on two cores: a segment of 20 tokens takes about 15 ms.
+Costs, 1 x 256 over 14,500 words on two cores: a segment of 20 tokens takes about 20 ms.
 """
 
 import copy
@@ -86,7 +86,8 @@ class DynamicNetwork:
             for weight, gradient, trained, scale, pull in zip(
                 self._weights, gradients, self._trained, self._scales, self._pulls, strict=True
             ):
-                weight.add_(pull * (trained - weight) - scale * gradient)
+                back = trained - weight
+                weight.addcmul_(pull, back).addcmul_(scale, gradient, value=-1)
 
 
 def read_dynamically(

@@ -106,7 +106,9 @@ def _of_model(group: str, folder: Path, vocabulary: Vocabulary, lines: Lines) ->
         return nothing
     ids_TB = excerpts(lines, PROMPTS, LENGTH)
     if group == "ngrams":
-        return {**nothing, "exposure": exposure(load_ngram(folder, vocabulary), ids_TB)}
+        ngram = load_ngram(folder, vocabulary)
+        can_draw = ngram.config.gives_probabilities
+        return {**nothing, "exposure": exposure(ngram, ids_TB) if can_draw else None}
     config, _ = load_model(folder, vocabulary)
     model = load_network(folder, vocabulary, threads=config.threads, device=config.device)
     gradients, matrices, gates = examine_recurrence(model.network, lines)
