@@ -1,9 +1,10 @@
 """How many cores a stage wants: the thread count that it pins, never the machine's.
 
 A thread count decides rounding, so a stage is made to wait for cores and is never given fewer.
-It is known by what the stage declares: the parameters of a network (`threads`), an entry of
-`ngrams`, which is estimated and scored by threads, a vocabulary, whose text is counted by threads
-and learnt from by sentencepiece's, or a folder of shards, which so many workers fill.
+It is known by what the stage declares: the parameters of a network (`threads`, in training for each
+of `processes`), an entry of `ngrams`, which is estimated and scored by threads, a vocabulary, whose
+text is counted by threads and learnt from by sentencepiece's, or a folder of shards, which so many
+workers fill.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +34,9 @@ def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
     pinned = [1]
     for name, entry in networks.items():
         if f"networks.{name}" in stage.params:
-            pinned.append(_threads(name, entry))
+            trains = str(layout.model(name)) in stage.outs
+            processes = _count(name, entry, "processes") if trains else 1
+            pinned.append(_count(name, entry, "threads") * processes)
     for name in params.get("ngrams") or {}:
         pinned += [NGRAM_THREADS] * (f"ngrams.{name}" in stage.params)
     for name in tokenizers:
@@ -44,12 +47,12 @@ def cores_of(stage: Stage, params: Mapping[str, Any]) -> int:
     return max(pinned)
 
 
-def _threads(name: str, entry: Any) -> int:
-    default = NetworkConfig.__dataclass_fields__["threads"].default
-    threads = entry.get("threads", default) if isinstance(entry, Mapping) else default
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+def _count(name: str, entry: Any, option: str) -> int:
+    default = NetworkConfig.__dataclass_fields__[option].default
+    count = entry.get(option, default) if isinstance(entry, Mapping) else default
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise UserError(
-            f'"threads" must be a whole number greater than 0 (it is {threads!r})',
+            f'"{option}" must be a whole number greater than 0 (it is {count!r})',
             where=f"{layout.PARAMS}: networks.{name}",
         )
-    return threads
+    return count

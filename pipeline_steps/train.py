@@ -1,25 +1,29 @@
 """Stage train: train a recurrent network, keeping the weights that are best on validation."""
 
+import os
 import shutil
+import sys
 
 from pipeline_steps import settings
 from textmill.base.files import write_atomically
 from textmill.neural.config import NetworkConfig
-from textmill.neural.training import train
+from textmill.neural.train import train
 from textmill.repository import layout
 from textmill.shards.reader import read_split
 from textmill.tokenizers import store
 
 
 def main() -> None:
-    """Write `models/KEY` and `history/KEY.csv`."""
+    """Write `models/KEY` and `history/KEY.csv`; several processes start as one."""
     key = settings.key()
     entry = settings.load("train", key)["networks"][key]
     config: NetworkConfig = settings.parse(NetworkConfig, entry, f"params.yaml: networks.{key}")
+    if config.processes > 1 and "WORLD_SIZE" not in os.environ:
+        start_together(config.processes, key)
     vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
     shards = layout.shards(config.tokenizer)
     scratch = settings.scratch()
-    train(
+    facts = train(
         read_split(shards, "train", vocabulary.fingerprint),
         read_split(shards, "valid", vocabulary.fingerprint),
         vocabulary,
@@ -27,8 +31,18 @@ def main() -> None:
         folder=layout.model(key),
         scratch=scratch,
     )
+    if facts is None:
+        return
+    settings.record(**facts)
     write_atomically(layout.history(key), (layout.model(key) / "history.csv").read_bytes())
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def start_together(processes: int, key: str) -> None:
+    """Become torchrun, which starts this step so many times; it is still the child of DVC."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command = [sys.executable, *torchrun, "-m", "pipeline_steps.train", key]
+    os.execv(sys.executable, command)  # noqa: S606  (a list of our own, as for subprocesses)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from textmill.tokenizers.subwords import THREADS
 PARAMS = {
     "tokenizers": {"word": {"kind": "word"}, "bpe": {"kind": "subword"}},
     "ngrams": {"kn": {"method": "kneser_ney"}},
-    "networks": {"small": {"threads": 3}, "plain": {}},
+    "networks": {"small": {"threads": 3}, "plain": {}, "wide": {"threads": 3, "processes": 2}},
 }
 
 
@@ -25,6 +25,8 @@ def stage(params=(), outs=()):
     ("params", "outs", "cores"),
     [
         (["networks.small"], ["models/small"], 3),
+        (["networks.wide"], ["models/wide"], 6),
+        (["networks.wide"], ["scores/wide"], 3),
         (
             ["networks.plain"],
             ["scores/plain"],

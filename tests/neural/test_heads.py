@@ -1,6 +1,6 @@
 """Heads: exact values and gradients, bounded memory, probabilities that sum to one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from textmill.base.errors import UserError
 from textmill.neural import chunked_loss
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
+from textmill.neural.compiled_loss import compiled_cross_entropy
 from textmill.neural.config import NetworkConfig
 from textmill.neural.heads import AdaptiveHead
 from textmill.neural.network import Network, count_parameters
@@ -146,3 +147,54 @@ def test_untied_sizes_of_published_models(
     with torch.device("meta"):
         network = Network(size, make_config(embedding=width, hidden=width, tied=False))
     assert count_parameters(network) == published
+
+
+@pytest.fixture
+def untried() -> Iterator[None]:
+    """The compiled loss as in a fresh process, before and after."""
+    compiled_cross_entropy.cache_clear()
+    yield
+    compiled_cross_entropy.cache_clear()
+
+
+def test_a_compiled_head_trains_as_a_full_one(
+    make_config: Configure, monkeypatch: pytest.MonkeyPatch, untried: None
+) -> None:
+    """Traced and differentiated by the compiler; only its last step, to C++, is left out."""
+    traced: list[Any] = []
+    compile_ = torch.compile
+
+    def fast(function: Any, **options: Any) -> Any:
+        traced.append(options)
+        return compile_(function, backend="aot_eager", **options)
+
+    monkeypatch.setattr(torch, "compile", fast)
+    torch.manual_seed(0)
+    network, full = (Network(40, make_config(head=head)) for head in ("compiled", "full"))
+    full.load_state_dict(network.state_dict())
+    for n in (10, 7):
+        output, targets = torch.randn(n, 12), torch.arange(2, 2 + n)
+        targets[3] = PADDING
+        totals = [made.total_nats(output, targets) for made in (network, full)]
+        assert totals[0].item() == pytest.approx(totals[1].item(), rel=1e-6)
+        for total in totals:
+            total.backward()
+    for one, two in zip(network.parameters(), full.parameters(), strict=True):
+        assert (one.grad is None) == (two.grad is None)
+        assert one.grad is None or torch.allclose(one.grad, two.grad, rtol=0, atol=1e-5)
+    assert traced == [{"dynamic": True}]
+
+
+def test_without_a_compiler_the_head_runs_in_chunks_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, untried: None
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        def run(*_: Any) -> Any:
+            raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found\nmore")
+
+        return run
+
+    monkeypatch.setattr(torch, "compile", broken)
+    assert compiled_cross_entropy(torch.device("cpu")) is chunked_cross_entropy
+    assert "so it runs in chunks: InvalidCxxCompiler: No working C++ compiler found" in caplog.text
+    assert "more" not in caplog.text

@@ -16,7 +16,8 @@ from textmill.base.errors import UserError
 from textmill.neural.checkpoint import NAME
 from textmill.neural.config import NetworkConfig
 from textmill.neural.optimiser import buffers
-from textmill.neural.training import Training, train
+from textmill.neural.train import train
+from textmill.neural.training import Training
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import END, Vocabulary
 
@@ -36,7 +37,8 @@ from pathlib import Path
 import numpy as np, pyarrow as pa
 from textmill.neural.config import NetworkConfig
 from textmill.neural.optimiser import buffers
-from textmill.neural.training import Training, train
+from textmill.neural.train import train
+from textmill.neural.training import Training
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
 

@@ -19,7 +19,8 @@ from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
 from textmill.neural.schedule import learning_rate
 from textmill.neural.state import pieces
-from textmill.neural.training import Training, train
+from textmill.neural.train import train
+from textmill.neural.training import Training
 from textmill.scoring.likelihood import token_nats
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import END, Vocabulary
@@ -262,7 +263,7 @@ def test_a_budget_in_tokens_ends_and_looks_by_tokens(make_run: Run) -> None:
     while not run.finished:
         run.take_step()
         if run.is_time_to_look:
-            looks.append(run.done)
+            looks.append(run.budget.done(run.step))
     assert looks == [60, 111, 156]
     assert run.step == 11
     assert run.rate == learning_rate(141, run.config)

@@ -15,7 +15,7 @@ from textmill.neural.options import settled
 Architecture = Literal["lstm", "gru", "rnn", "feed_forward", "attention_lstm"]
 Implementation = Literal["library", "reference"]
 Nonlinearity = Literal["tanh", "relu"]
-Head = Literal["full", "chunked", "adaptive"]
+Head = Literal["full", "chunked", "compiled", "adaptive"]
 Optimiser = Literal["adamw", "sgd"]
 Schedule = Literal["cosine", "constant", "step", "plateau"]
 BatchOrder = Literal["sequential", "random"]
@@ -71,8 +71,9 @@ class NetworkConfig:
         Ghahramani 2016, "locked"). embedding_dropout: of whole rows of the embedding.
     weight_drop: of recurrent weights. activation_penalty, temporal_activation_penalty: of the last
         layer's outputs and of their steps in time (Merity et al. 2017, alpha and beta).
-    head: full softmax; chunked, the same without ever holding all logits; adaptive (Grave et al.
-        2017) with `cutoffs` between clusters of falling frequency.
+    head: full softmax; chunked, the same without ever holding all logits; compiled, the same by
+        torch.compile; adaptive (Grave et al. 2017) with `cutoffs` between clusters of falling
+        frequency.
     tied: the output shares the embedding's matrix.
     batches: sequential, contiguous columns whose state is carried over; random, windows from
         anywhere with a fresh state.

@@ -15,6 +15,7 @@ from torch.nn import functional
 from textmill.base.errors import UserError
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
+from textmill.neural.compiled_loss import compiled_cross_entropy, plain_cross_entropy
 from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -50,11 +51,14 @@ class FullHead(nn.Module):
 
     def total_nats(self, x_NE: Tensor, targets_N: Tensor) -> Tensor:
         """The sum of -ln p over the targets that are no padding."""
-        logits_NV = self._logits(x_NE).float()
-        return functional.cross_entropy(logits_NV, targets_N, ignore_index=PADDING, reduction="sum")
+        return plain_cross_entropy(x_NE, self.matrix(), self.masked_bias(), targets_N)
+
+    def masked_bias(self) -> Tensor:
+        """B (V,), -inf for `<s>`."""
+        return self.bias + self.never_predicted
 
     def _logits(self, x_NE: Tensor) -> Tensor:
-        return functional.linear(x_NE, self.matrix(), self.bias + self.never_predicted)
+        return functional.linear(x_NE, self.matrix(), self.masked_bias())
 
 
 class ChunkedHead(FullHead):
@@ -63,8 +67,19 @@ class ChunkedHead(FullHead):
     def total_nats(self, x_NE: Tensor, targets_N: Tensor) -> Tensor:
         """The sum of -ln p over the targets that are no padding."""
         real_N = targets_N != PADDING
-        bias_V = self.bias + self.never_predicted
-        return chunked_cross_entropy(x_NE[real_N], self.matrix(), bias_V, targets_N[real_N])
+        return chunked_cross_entropy(
+            x_NE[real_N], self.matrix(), self.masked_bias(), targets_N[real_N]
+        )
+
+
+class CompiledHead(FullHead):
+    """The same softmax; training runs it as compiled code, or in chunks without a compiler."""
+
+    def total_nats(self, x_NE: Tensor, targets_N: Tensor) -> Tensor:
+        """The sum of -ln p over the targets that are no padding."""
+        loss = compiled_cross_entropy(x_NE.device)
+        real_N = targets_N != PADDING
+        return loss(x_NE[real_N], self.matrix(), self.masked_bias(), targets_N[real_N])
 
 
 class AdaptiveHead(nn.Module):
@@ -142,4 +157,5 @@ def make_head(config: NetworkConfig, size: int, embedding: nn.Embedding) -> Full
 HEADS: Mapping[str, Callable[[int, int, nn.Embedding | None], FullHead]] = {
     "full": FullHead,
     "chunked": ChunkedHead,
+    "compiled": CompiledHead,
 }

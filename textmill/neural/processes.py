@@ -95,3 +95,9 @@ def join(wanted: int, device: torch.device) -> Processes:
     if not found.is_first:
         logging.disable(logging.INFO)  # what the first says is true of all
     return found
+
+
+def leave() -> None:
+    """Part from the other processes, at the end of a run."""
+    if distributed.is_initialized():
+        distributed.destroy_process_group()

@@ -19,11 +19,11 @@ import torch
 
 from textmill.base.errors import UserError
 from textmill.base.files import write_atomically
-from textmill.base.progress import Progress
+from textmill.neural.batches import make_chunks
+from textmill.neural.budget import Budget
 from textmill.neural.checkpoint import load_checkpoint, save_checkpoint
-from textmill.neural.columns import Columns
 from textmill.neural.config import NetworkConfig
-from textmill.neural.device import prepare, usable_precision, within_memory
+from textmill.neural.device import prepare, usable_precision
 from textmill.neural.dropout import step_generator
 from textmill.neural.history import Look, Looks, Tally, as_csv
 from textmill.neural.initial import begin_from
@@ -35,73 +35,11 @@ from textmill.neural.optimiser import buffers, make_optimiser, restore_buffers, 
 from textmill.neural.processes import Processes, join
 from textmill.neural.schedule import learning_rate
 from textmill.neural.state import State, moved_on, pieces
-from textmill.neural.text import TrainingText
-from textmill.neural.windows import Windows
 from textmill.scoring.likelihood import token_nats
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
-
-
-def train(
-    lines_train: Lines,
-    lines_valid: Lines,
-    vocabulary: Vocabulary,
-    config: NetworkConfig,
-    *,
-    folder: Path,
-    scratch: Path,
-    checkpoint_every: int = 200,
-) -> None:
-    """Train and write the best network to `folder`, which arrives whole.
-
-    scratch: keeps the checkpoint and the growing history; a run that finds one goes on from it.
-    Raises UserError for a non-finite loss (naming the step), an empty split, a foreign checkpoint,
-    a network that does not fit into memory.
-    """
-    if not len(lines_valid.tokens):
-        raise UserError("the validation split holds no tokens", next_step="dvc repro")
-    with within_memory():
-        run = Training(lines_train, lines_valid, vocabulary, config, scratch)
-        run.resume()
-        run.write_history()  # whoever follows it learns that training has begun
-        _run(run, checkpoint_every)
-    if run.processes.is_first:
-        _log.info("%s", run.ending())
-        run.write_model(folder)
-
-
-def _run(run: "Training", checkpoint_every: int) -> None:
-    total = run.config.tokens or run.chunks.tokens_until(run.config.budget)
-    with Progress(total, "tokens", "training") as progress:
-        progress.resume(run.chunks.tokens_until(run.step))
-        while not run.finished:
-            loss, targets = run.take_step()
-            facts = {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
-            if run.history.looks:
-                facts["valid_loss"] = run.history.looks[-1].valid_loss
-            if run.processes.is_first:
-                progress.advance(targets, **facts)
-            if run.is_time_to_look:
-                run.look()
-            if run.step % checkpoint_every == 0 or run.finished:
-                run.save()
-
-
-def make_chunks(lines: Lines, vocabulary: Vocabulary, config: NetworkConfig) -> Columns | Windows:
-    """The training split in the order of batches that `config` names."""
-    text = TrainingText(lines, vocabulary, config.seed)
-    if config.batches == "random":
-        return Windows(text, batch=config.batch, bptt=config.bptt, seed=config.seed)
-    return Columns(
-        text,
-        batch=config.batch,
-        bptt=config.bptt,
-        seed=config.seed,
-        truncation=config.truncation or "fixed",
-        continuation=config.continuation or 0.0,
-    )
 
 
 class Training:
@@ -123,6 +61,7 @@ class Training:
         self.precision = usable_precision(config.precision, self.device)
         self.processes: Processes = join(config.processes, self.device)
         self.chunks = make_chunks(lines_train, vocabulary, config)
+        self.budget = Budget(config, self.chunks)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = Network(len(vocabulary), config).to(self.device)
@@ -140,34 +79,15 @@ class Training:
         self.history = Looks()
 
     @property
-    def done(self) -> int:
-        """Steps or tokens so far, whichever the configuration counts."""
-        return self._done_at(self.step)
-
-    def _done_at(self, step: int) -> int:
-        return self.chunks.tokens_until(step) if self.config.in_tokens else step
-
-    @property
     def is_time_to_look(self) -> bool:
-        """Every `evaluate_every`, and at the end; with `patience` at least once an epoch.
-
-        A small text is read many times between two looks that are meant for a large one, and
-        patience would stop the run long after it began to memorise. (The warm-up is waited for.)
-        """
-        config = self.config
-        every = config.evaluate_every
-        if config.patience:
-            every = min(every, max(self._done_at(self.chunks.chunks), config.warmup))
-        is_due = self.done // every > self._done_at(max(self.step - 1, 0)) // every
-        return is_due or self.done >= config.budget
+        """Whether a look at the validation split is due after the last step."""
+        return self.budget.is_time_to_look(self.step)
 
     @property
     def finished(self) -> bool:
         """The budget is spent, or `patience` looks have brought no new best."""
-        return self.done >= self.config.budget or self._out_of_patience()
-
-    def _out_of_patience(self) -> bool:
-        return 0 < self.config.patience <= self.history.since_best()
+        out_of_patience = 0 < self.config.patience <= self.history.since_best()
+        return self.budget.is_spent(self.step) or out_of_patience
 
     def take_step(self) -> tuple[float, int]:
         """One chunk, one update. Returns its mean loss and how many targets it had."""
@@ -202,7 +122,7 @@ class Training:
         # Every process draws masks of its own; the first as it would alone.
         others = [processes.rank] if processes.rank else []
         step_generator(self.generator, config.seed, self.step, *others)
-        self.rate = learning_rate(self.done, config, self.history.valid_losses)
+        self.rate = learning_rate(self.budget.done(self.step), config, self.history.valid_losses)
         if config.truncation in ("variable", "random"):
             self.rate *= rows / config.bptt
 
@@ -253,13 +173,11 @@ class Training:
 
     def ending(self) -> str:
         """Why training ended, and whose weights are kept."""
-        config = self.config
-        unit = "token" if config.in_tokens else "step"
-        why = f"training: all {config.budget:,} {unit}s done"
-        if self.done < config.budget:
+        why = f"training: {self.budget.describe(self.step)}"
+        if not self.budget.is_spent(self.step):
             why = (
-                f"training ended early, at {unit} {self.done:,} of {config.budget:,}: "
-                f"{config.patience} looks at the validation text without a new best"
+                f"training {self.budget.describe(self.step)}: "
+                f"{self.config.patience} looks at the validation text without a new best"
             )
         best = self.history.best
         return why + (f"; the weights of step {best.step:,} are kept" if best else "")
