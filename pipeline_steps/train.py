@@ -19,7 +19,7 @@ def main() -> None:
     entry = settings.load("train", key)["networks"][key]
     config: NetworkConfig = settings.parse(NetworkConfig, entry, f"params.yaml: networks.{key}")
     if config.processes > 1 and "WORLD_SIZE" not in os.environ:
-        start_together(config.processes, key)
+        start_together(config.processes, config.threads, key)
     vocabulary = store.load(layout.vocabulary(config.tokenizer)).vocabulary
     shards = layout.shards(config.tokenizer)
     scratch = settings.scratch()
@@ -38,8 +38,9 @@ def main() -> None:
     shutil.rmtree(scratch, ignore_errors=True)
 
 
-def start_together(processes: int, key: str) -> None:
+def start_together(processes: int, threads: int, key: str) -> None:
     """Become torchrun, which starts this step so many times; it is still the child of DVC."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command = [sys.executable, *torchrun, "-m", "pipeline_steps.train", key]
     os.execv(sys.executable, command)  # noqa: S606  (a list of our own, as for subprocesses)

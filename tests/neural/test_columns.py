@@ -54,10 +54,37 @@ def test_every_token_is_a_target_once_after_the_token_before_it(
         assert sum(columns.chunk(step).n_targets for step in steps) == len(FLAT)
 
 
-def test_tokens_until_counts_the_targets_of_the_steps_before(
-    make_vocabulary: Speak, make_lines: Write
+@pytest.mark.parametrize(
+    "options", [{"truncation": "variable"}, {"truncation": "random", "continuation": 0.5}]
+)
+def test_chunks_of_any_length_hold_every_token_once(
+    make_vocabulary: Speak, make_lines: Write, options: dict[str, Any]
 ) -> None:
-    columns = _columns(make_lines(DOCUMENTS), make_vocabulary(10), batch=5, bptt=2)
+    lines = make_lines(DOCUMENTS * 4)
+    columns = _columns(lines, make_vocabulary(10), batch=2, bptt=3, **options)
+    lengths, step = [], 0
+    for epoch in range(3):
+        first = step
+        while step == first or not columns.begins_epoch(step):
+            lengths.append(len(columns.chunk(step).inputs))
+            step += 1
+        inputs, targets, _ = _unrolled(columns, range(first, step))
+        assert targets.tolist() == FLAT * 4
+        assert inputs.tolist() == INPUTS * 4
+        assert columns.tokens_until(step) == (epoch + 1) * len(FLAT) * 4
+    assert len(set(lengths)) > 2
+    again = _columns(lines, make_vocabulary(10), batch=2, bptt=3, **options)
+    assert again.chunk(step - 1).targets.equal(columns.chunk(step - 1).targets)
+
+
+@pytest.mark.parametrize("truncation", ["fixed", "variable", "random"])
+def test_tokens_until_counts_the_targets_of_the_steps_before(
+    make_vocabulary: Speak, make_lines: Write, truncation: str
+) -> None:
+    columns = _columns(
+        make_lines(DOCUMENTS), make_vocabulary(10), batch=5, bptt=2,
+        truncation=truncation, continuation=0.5,
+    )  # fmt: skip
     seen = 0
     for step in range(3 * columns.chunks + 1):
         assert columns.tokens_until(step) == seen

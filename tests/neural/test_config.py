@@ -1,5 +1,6 @@
 """Parameters are parsed strictly and every cross-check names its field."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,22 @@ def test_an_entry_of_parameters_is_parsed_with_its_defaults() -> None:
         ({"embedding_dropout": -0.1}, "embedding_dropout must lie in"),
         ({"warmup": 12}, "warmup must be less than steps"),
         ({"evaluate_every": 13}, "evaluate_every must not exceed steps"),
+        ({"tokens": 100}, "steps or tokens must be given, one of them"),
+        ({"steps": None}, "steps or tokens must be given, one of them"),
+        ({"steps": None, "tokens": 3}, "evaluate_every must not exceed tokens"),
+        ({"window": 3}, r"window does not belong to architecture: lstm \(it is an option of feed"),
+        ({"architecture": "gru", "nonlinearity": "relu"}, "does not belong to architecture: gru"),
+        ({"architecture": "feed_forward", "weight_drop": 0.1}, "weight_drop does not belong"),
+        ({"head": "adaptive"}, "cutoffs must be given for head: adaptive"),
+        ({"head": "adaptive", "cutoffs": (4,), "tied": True}, "tied does not belong to head: ad"),
+        ({"head": "adaptive", "cutoffs": (4, 4)}, r"cutoffs must be rising .*\[4, 4\]"),
+        ({"momentum": 0.9}, "momentum does not belong to optimiser: adamw"),
+        ({"schedule": "step"}, "decay_every must be given for schedule: step"),
+        ({"schedule": "plateau", "decay": 1.0}, "decay must lie between 0 and 1, not 1.0"),
+        ({"batches": "random", "truncation": "fixed"}, "truncation does not belong to batches"),
+        ({"continuation": 0.5}, "continuation does not belong to truncation: fixed"),
+        ({"processes": 2}, r"batch must be a multiple of processes \(2\)"),
+        ({"init_from": "models/a"}, "init_from and init_from_sha256 belong together"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(
@@ -36,7 +53,38 @@ def test_a_wrong_value_is_refused_by_name(
         make_config(**change)
 
 
-@pytest.mark.parametrize("change", [{"device": "tpu"}, {"precision": "float16"}])
+def test_options_have_their_choices_defaults_and_no_others(
+    make_config: Callable[..., NetworkConfig],
+) -> None:
+    plain = make_config()
+    assert (plain.implementation, plain.tied, plain.truncation) == ("library", True, "fixed")
+    assert (plain.window, plain.cutoffs, plain.momentum, plain.decay) == (None, None, None, None)
+    assert make_config(architecture="feed_forward").window == 5
+    assert make_config(batches="random").truncation is None
+    assert make_config(schedule="plateau").decay == 0.25
+    adaptive = make_config(head="adaptive", cutoffs=(4, 8))
+    assert adaptive.tied is None
+    assert NetworkConfig.from_json(json.loads(json.dumps(adaptive.as_json()))) == adaptive
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "LSTM, 2 x 12"),
+        ({"architecture": "rnn", "nonlinearity": "relu"}, "RNN (relu), 2 x 12"),
+        ({"architecture": "feed_forward", "window": 4}, "feed-forward over 4 tokens, 2 x 12"),
+        ({"architecture": "attention_lstm"}, "LSTM with attention over 10 states, 2 x 12"),
+    ],
+)
+def test_a_network_is_named_by_its_architecture(
+    make_config: Callable[..., NetworkConfig], changes: dict[str, Any], words: str
+) -> None:
+    assert make_config(**changes).describe() == words
+
+
+@pytest.mark.parametrize(
+    "change", [{"device": "tpu"}, {"precision": "float16"}, {"architecture": "lstn"}]
+)
 def test_a_word_that_is_no_choice_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         TypeAdapter(NetworkConfig).validate_python({**ENTRY, **change})

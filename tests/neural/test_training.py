@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from torch import nn
 from textmill.base.errors import UserError
 from textmill.neural import training as training_module
 from textmill.neural.config import NetworkConfig
-from textmill.neural.device import usable_precision
+from textmill.neural.device import prepare, usable_precision
 from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
 from textmill.neural.schedule import learning_rate
@@ -295,6 +296,22 @@ def test_random_batches_begin_at_zero_and_are_windows_of_the_text(make_run: Run)
     assert torch.equal(one, two)
 
 
+def test_every_architecture_trains_in_bfloat16(
+    make_run: Run, architecture: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        run = make_run(**architecture, precision=precision, dropout=0.2, schedule="constant")
+        losses[precision] = [run.take_step()[0] for _ in range(5)]
+        run.look()
+        assert all(p.dtype == torch.float32 for p in run.network.parameters())
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.02)
+    if run.precision == "bfloat16":
+        assert losses["bfloat16"] != losses["float32"]
+        assert "training in bfloat16 on cpu" in caplog.text
+
+
 def test_state_is_carried_and_moves_one_column_at_the_end_of_an_epoch(make_run: Run) -> None:
     run = make_run()
     epoch = run.chunks.chunks
@@ -336,6 +353,17 @@ def test_a_network_larger_than_memory_is_named(
             folder=tmp_path / "model", scratch=tmp_path / "scratch",
         )  # fmt: skip
     assert not (tmp_path / "model").exists()
+
+
+def test_deterministic_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    try:
+        prepare("cpu", 1, deterministic=True)
+        assert torch.are_deterministic_algorithms_enabled()
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    finally:
+        prepare("cpu", 1)
+    assert not torch.are_deterministic_algorithms_enabled()
 
 
 def test_bfloat16_is_not_emulated(

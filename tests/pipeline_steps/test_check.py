@@ -1,9 +1,13 @@
 """params.yaml is read as a whole before anything runs."""
 
+import subprocess
+
 import pytest
 
 from pipeline_steps.check import check
 from textmill.base.errors import UserError
+from textmill.neural.config import NetworkConfig
+from textmill.repository.stages import read_yaml
 
 
 @pytest.fixture
@@ -17,6 +21,19 @@ def params(root, tmp_path):
 def test_the_default_parameters_are_sound(params):
     counts = {"tokenizers": 3, "ngrams": 6, "networks": 3, "adapted": 0, "mixtures": 2}
     assert check(params.parent) == counts
+
+
+def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, root):
+    """By the command of docs/networks.md, typed as it stands there."""
+    page = (root / "docs/networks.md").read_text()
+    command = next(line for line in page.splitlines() if line.strip().startswith("sed -i"))
+    subprocess.run(command.strip(), shell=True, cwd=params.parent, check=True)
+    found = check(params.parent)
+    assert (found["tokenizers"], found["networks"]) == (4, 4)
+    entry = read_yaml(params)["networks"]["textbook_lstm"]
+    config = NetworkConfig(**entry)
+    assert (config.describe(), config.bptt, config.clip) == ("LSTM, 2 x 200", 35, 5.0)
+    assert config.budget == 10 * config.evaluate_every == 10 * 2_088_628
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,26 @@ def test_a_right_entry_becomes_a_frozen_object():
         ),
         (NetworkConfig, NETWORK | {"hiden": 8}, 'unknown key "hiden"; did you mean "hidden"?'),
         (NetworkConfig, {"tokenizer": "t"}, '"embedding" is missing'),
+        (
+            NetworkConfig,
+            NETWORK | {"architecture": "lsmt"},
+            '"architecture" is \'lsmt\', not one of lstm, gru, rnn, feed_forward, attention_lstm; did you mean "lstm"?',
+        ),
+        (
+            NetworkConfig,
+            NETWORK | {"window": 3},
+            "window does not belong to architecture: lstm (it is an option of feed_forward, attention_lstm)",
+        ),
+        (
+            NetworkConfig,
+            NETWORK | {"weight_drp": 0.5},
+            'unknown key "weight_drp"; did you mean "weight_drop"?',
+        ),
+        (
+            NetworkConfig,
+            {name: value for name, value in NETWORK.items() if name != "steps"},
+            "steps or tokens must be given, one of them",
+        ),
         (NetworkConfig, NETWORK | {"dropout": 1.0}, "dropout must lie in [0, 1), not 1.0"),
         (
             Corpus,

@@ -43,9 +43,7 @@ class Processes:
         """
         if self.number == 1:
             return objective
-        return DistributedDataParallel(
-            objective, broadcast_buffers=False, find_unused_parameters=some_unused
-        )
+        return DistributedDataParallel(objective, find_unused_parameters=some_unused)
 
     def total(self, value: Tensor) -> Tensor:
         """The sum over all processes."""

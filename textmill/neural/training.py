@@ -32,7 +32,7 @@ from textmill.neural.model_files import save_model
 from textmill.neural.network import Network, count_parameters
 from textmill.neural.objective import Objective
 from textmill.neural.optimiser import buffers, make_optimiser, restore_buffers, update
-from textmill.neural.processes import Processes, join
+from textmill.neural.processes import join
 from textmill.neural.schedule import learning_rate
 from textmill.neural.state import State, moved_on, pieces
 from textmill.scoring.likelihood import token_nats
@@ -58,8 +58,8 @@ class Training:
         self.lines_valid = lines_valid
         self.scratch = scratch
         self.device = prepare(config.device, config.threads, deterministic=config.deterministic)
+        self.processes = join(config.processes, self.device)
         self.precision = usable_precision(config.precision, self.device)
-        self.processes: Processes = join(config.processes, self.device)
         self.chunks = make_chunks(lines_train, vocabulary, config)
         self.budget = Budget(config, self.chunks)
         with torch.random.fork_rng(devices=[]):
