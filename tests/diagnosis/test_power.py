@@ -50,5 +50,15 @@ def test_a_matrix_that_forgets_everything_has_radius_zero():
     assert dominant(np.diag([1.0, 1.0], k=1)).radius == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.parametrize("radius", [0.8, 1.25])
+def test_where_no_direction_wins_the_radius_is_the_growth(radius):
+    """A permutation turns everything for ever: all eigenvalues are equally large."""
+    matrix = radius * np.eye(6)[[1, 2, 0, 4, 5, 3]]
+    found = dominant(matrix)
+    assert not found.converged
+    assert found.radius == pytest.approx(radius, rel=1e-9)
+    assert np.abs(np.linalg.eigvals(matrix)).max() == pytest.approx(radius)
+
+
 def test_one_number_is_its_own_radius():
     assert dominant(np.array([[-0.3]])).radius == pytest.approx(0.3)

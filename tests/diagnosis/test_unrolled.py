@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from textmill.diagnosis.records import factor_a_token
 from textmill.diagnosis.unrolled import (
     TARGETS,
     WARM_UP,
@@ -170,3 +171,18 @@ def test_a_gru_keeps_what_its_update_gate_says(make_network, implementation):
         given = before if implementation == "library" else (before,)
         after, _ = cell(x, given)
         assert torch.allclose(keep_gates(cell, x, before) * before, after, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("radius", [0.8, 1.0, 1.25])
+def test_gradients_vanish_and_explode_at_the_rate_of_the_radius(make_network, ids, radius):
+    """Where a ReLU network is linear, each step back multiplies by the recurrent matrix alone."""
+    network = make_network(architecture="rnn", nonlinearity="relu", layers=1, embedding=6)
+    (layer,) = recurrent_layers(network)
+    with torch.no_grad():
+        layer.weight_ih_l0.zero_()
+        layer.bias_ih_l0.fill_(1)
+        layer.bias_hh_l0.zero_()
+        layer.weight_hh_l0.copy_(radius * torch.eye(6).double()[[1, 2, 0, 4, 5, 3]])
+    norms = median_norms(hidden_gradients(network, unroll(network, ids))["h"])
+    assert factor_a_token(norms) == pytest.approx(radius, rel=1e-9)
+    assert norms[-1] / norms[0] == pytest.approx(radius ** (BACK - 1), rel=1e-9)

@@ -20,7 +20,10 @@ CHECKED_EVERY = 20
 
 @dataclass(frozen=True, slots=True)
 class Dominant:
-    """radius: of the eigenvalue. basis: (H, D) orthonormal; D is 2 for a complex pair."""
+    """radius: of the eigenvalue. basis: (H, D) orthonormal; D is 2 for a complex pair.
+
+    converged: whether a line or plane was found that the matrix maps into itself.
+    """
 
     radius: float
     basis: np.ndarray
@@ -32,16 +35,20 @@ def dominant(matrix_HH: np.ndarray) -> Dominant:
     matrix_HH = np.asarray(matrix_HH, dtype=np.float64)
     size = len(matrix_HH)
     basis = _orthonormal(np.random.default_rng(0).normal(size=(size, min(2, size))))
+    growth = []
     for done in range(1, MOST_ROUNDS + 1):
         product = matrix_HH @ basis
         if not product.any():
             return Dominant(0.0, basis[:, :1], True)
-        if done % CHECKED_EVERY == 0 or done == MOST_ROUNDS:
+        if done % CHECKED_EVERY == 0:
             found = _of_plane(matrix_HH, basis)
             if found.converged:
                 return found
+        growth.append(float(np.linalg.norm(product[:, 0])))
         basis = _orthonormal(product)
-    return found
+    # Several eigenvalues are equally large: no direction wins, but a vector grows by the radius.
+    later = np.log(np.maximum(growth[MOST_ROUNDS // 2 :], np.finfo(float).tiny))
+    return Dominant(float(np.exp(later.mean())), basis, False)
 
 
 def share(gradients_NH: np.ndarray, basis_HD: np.ndarray) -> float:
