@@ -75,6 +75,21 @@ def test_a_tiny_text_is_learnt_by_heart(
     assert token_nats(model, lines).sum() / len(lines.tokens) == facts["valid_loss"]
 
 
+def test_every_architecture_learns_what_its_context_allows(
+    make_run: Run, architecture: dict[str, object]
+) -> None:
+    run = make_run(
+        **architecture, hidden=32, embedding=16, layers=1, bptt=16, batch=6, steps=120,
+        learning_rate=0.03 if architecture.get("window") != 1 else 0.1, weight_decay=0.0,
+    )  # fmt: skip
+    while not run.finished:
+        run.take_step()
+    run.look()
+    # Knowing one token back, the poem costs (6 ln 3 + 2 ln 2) / 16 = 0.4986 nats; knowing all, 0.
+    least = (6 * math.log(3) + 2 * math.log(2)) / 16 if architecture.get("window") == 1 else 0.0
+    assert least - 1e-9 < run.history.looks[0].valid_loss < least + 0.1
+
+
 def test_valid_loss_of_the_best_step_is_kept_and_the_model_is_that_of_it(
     tmp_path: Path, lines: Lines, make_lines: Write, make_vocabulary: Speak,
     make_config: Configure, caplog: pytest.LogCaptureFixture,

@@ -7,7 +7,7 @@ dropout, which draws a mask a time step, stays off.
 Weight drop (Merity et al. 2017) sets entries of the recurrent matrix to zero for a whole chunk.
 The dropped matrix goes into the kernel by `functional_call`: the raw weight stays a parameter, the
 names of the weights never change, and evaluation sees it whole, in any order of training and
-evaluation.
+evaluation. (On CUDA cuDNN then copies a layer's weights into one piece at every call.)
 
 Suffixes: T time, B batch, H hidden.
 """
