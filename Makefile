@@ -73,11 +73,13 @@ clean: ## Remove what make and DVC made in the working tree (not DVC's cache)
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: .venv/bin/python pyproject.toml
+	@echo "Installing textmill and what it needs into .venv: 2 GB, two to three minutes, once"
 	$(INSTALL) --editable .
 	touch $@
 
 # kenlm is built from source, which takes as long as installing all the rest: the two go side by side.
 .venv/test.stamp: .venv/bin/python pyproject.toml
+	@echo "Installing what the tests need into .venv: two to four minutes, once"
 	@python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["oracle"])' > .venv/oracle.txt
 	@python -m pip wheel --quiet --no-deps --wheel-dir .venv/oracle --requirement .venv/oracle.txt & \
 	$(INSTALL) --editable '.[test]' && \

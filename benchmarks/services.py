@@ -28,7 +28,7 @@ from benchmarks.report import Row, exact, main, timing
 def measure(quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         checkout = copy_of_checkout(Path(folder) / "textmill")
-        shrink(checkout / "params.yaml")
+        shrink(checkout / "params.yaml", shorter=quick)
         if quick:
             without_networks(checkout / "params.yaml")
         repro, _ = timed(checkout, "dvc", "repro")

@@ -5,7 +5,10 @@ tokenizer would otherwise end in DVC's words about a template; and a mistake in 
 would be met after the first ones were trained.
 """
 
-from collections.abc import Mapping
+import glob
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +18,14 @@ from pipeline_steps import settings
 from pipeline_steps.clean import check_cleaning, parse_profiles
 from pipeline_steps.mix import MixtureConfig
 from textmill.adapting.config import AdaptedConfig, check_tokenizer
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
 from textmill.ngram.config import NgramConfig
 from textmill.reports.leaderboard import declared_models
 from textmill.repository import layout
 from textmill.repository.names import check_names
 from textmill.repository.stages import lookup, read_yaml
+from textmill.text import local
 from textmill.text.catalogue import Corpus
 from textmill.tokenizers.store import TokenizerConfig
 
@@ -60,11 +64,51 @@ def check(root: Path = Path()) -> dict[str, int]:
     return {group: len(params[group]) for group in GROUPS}
 
 
+def check_chosen(root: Path = Path()) -> None:
+    """What the chosen corpus needs of this machine is here: its own rules, as the stage will import
+    them, and of a text of one's own the pin. UserError for the first that is not; nothing runs.
+    """
+    params = read_yaml(root / layout.PARAMS)
+    name = params["corpus"]
+    where = f"{layout.PARAMS}: corpora.{name}"
+    corpus = settings.parse(Corpus, params["corpora"][name], where)
+    if corpus.is_local:
+        _check_own_text(root, corpus, where)
+    with _importing_from(root):
+        steps = check_cleaning(corpus, parse_profiles(params["profiles"]), where)
+        try:
+            for step in steps:
+                step.start(corpus.normal_form)
+        except UserError as error:
+            at = f"{where}: {error.where}"
+            raise UserError(error.what, where=at, next_step=error.next_step) from None
+
+
+def _check_own_text(root: Path, corpus: Corpus, where: str) -> None:
+    """A text that lies elsewhere is none of the mistakes: DVC may have kept what was read of it."""
+    if not corpus.path:
+        raise UserError("no text is pinned yet", where=where, next_step="textmill pin PATH")
+    text = root / local.expanded(corpus.path)
+    if text.exists() or glob.has_magic(corpus.path):
+        local.find(str(text), corpus.documents)
+
+
+@contextmanager
+def _importing_from(root: Path) -> Iterator[None]:
+    """Modules are looked for in the repository first, as where a stage runs."""
+    before = sys.path[:]
+    sys.path.insert(0, str(root.resolve()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
 def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[str, Any]:
     """The entries of a group, parsed."""
     if not isinstance(params[group], Mapping):
         raise UserError(
-            f"it must map names to entries, not be {params[group]!r}",
+            f"it must map names to entries, not be {shown(params[group])}",
             where=f"{layout.PARAMS}: {group}",
             next_step=f"for none of them write: {group}: {{}}",
         )
@@ -72,7 +116,11 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
     for name, entry in params[group].items():
         where = f"{layout.PARAMS}: {group}.{name}"
         if not isinstance(entry, Mapping):
-            raise UserError(f"it must map names to values, not be {entry!r}", where=where)
+            raise UserError(
+                f"it must map names to values, not be {shown(entry)}",
+                where=where,
+                next_step=settings.CORRECT,
+            )
         parsed[name] = settings.parse(config, entry, where)
     return parsed
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline_steps import settings
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, shown
 from textmill.base.files import replacing_folder, write_atomically, write_json
 from textmill.reports.cleaning.waterfall import waterfall_csv, waterfall_html
 from textmill.repository import layout
@@ -12,6 +12,7 @@ from textmill.text.catalogue import Corpus
 from textmill.text.cleaned import clean_corpus
 from textmill.text.profiles import Profiles
 from textmill.text.raw import files_of
+from textmill.text.steps import Step
 
 
 def main() -> None:
@@ -38,22 +39,26 @@ def parse_profiles(entries: Any) -> Profiles:
     where = f"{layout.PARAMS}: profiles"
     if not isinstance(entries, Mapping):
         raise UserError(
-            f"it must map names to lists of rules, not be {entries!r}",
+            f"it must map names to lists of rules, not be {shown(entries)}",
             where=where,
             next_step="for none of them write: profiles: {}",
         )
     try:
         return Profiles(entries)
-    except ValueError as error:
-        raise UserError(str(error), where=where) from None
+    except UserError as error:
+        raise _placed(error, where) from None
 
 
-def check_cleaning(corpus: Corpus, profiles: Profiles, where: str) -> None:
-    """Raise UserError where the corpus's `cleaning` is none that can run."""
+def check_cleaning(corpus: Corpus, profiles: Profiles, where: str) -> list[Step]:
+    """The steps of the corpus's `cleaning`. Raises UserError where it is none that can run."""
     try:
-        profiles.steps(corpus.cleaning, corpus.normal_form)
-    except ValueError as error:
-        raise UserError(str(error), where=where) from None
+        return profiles.steps(corpus.cleaning, corpus.normal_form)
+    except UserError as error:
+        raise _placed(error, where) from None
+
+
+def _placed(error: UserError, where: str) -> UserError:
+    return UserError(error.what, where=where, next_step=error.next_step or settings.CORRECT)
 
 
 if __name__ == "__main__":

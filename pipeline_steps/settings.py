@@ -7,27 +7,27 @@ user can mend ends in one message and exit code 1.
 
 import json
 import logging
-import re
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from textmill.base.environment import switch_telemetry_off
-from textmill.base.errors import UserError, as_user_error, nearest
+from textmill.base.errors import UserError, as_user_error
+from textmill.base.problems import dataclasses_in, first_problem
 from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.names import check_names
 from textmill.repository.stages import declared_params, read_stage
 
-_QUOTED = re.compile(r"'([^']+)'")
+CORRECT = f"correct it in {layout.PARAMS}, then: textmill check"
+"""What to do about an entry, where nothing more telling can be said."""
 
 
 def load(stage: str, key: str | None = None) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
 
     Unknown keys are refused with the nearest known one; the message names `where` and the field.
     """
-    for dataclass in _dataclasses_in(config):
+    for dataclass in dataclasses_in(config):
         dataclass.__pydantic_config__ = ConfigDict(extra="forbid")
     try:
         # YAML reads 2024-01-01 as a date; where a text is wanted it is the text that was written.
@@ -51,8 +51,7 @@ def parse(config: Any, mapping: Mapping[str, Any], where: str) -> Any:
     try:
         return TypeAdapter(config).validate_json(content, strict=True)
     except ValidationError as error:
-        next_step = f"correct it in {layout.PARAMS}, then: textmill check"
-        raise UserError(_first_problem(error, config), where=where, next_step=next_step) from None
+        raise UserError(first_problem(error, config), where=where, next_step=CORRECT) from None
 
 
 def key() -> str:
@@ -114,61 +113,3 @@ def _record_cost(seconds: float) -> None:
         versions=facts.versions(),
         **facts.commit(),
     )
-
-
-def _dataclasses_in(annotation: Any) -> Iterator[Any]:
-    """Every dataclass type reachable from an annotation."""
-    if is_dataclass(annotation) and isinstance(annotation, type):
-        yield annotation
-        for hint in get_type_hints(annotation).values():
-            yield from _dataclasses_in(hint)
-    for part in get_args(annotation):
-        yield from _dataclasses_in(part)
-
-
-def _first_problem(error: ValidationError, config: Any) -> str:
-    """The first problem in words, with the nearest known name for an unknown key or value."""
-    problems = error.errors(include_url=False)
-    # A misspelt key is also a missing one: the misspelling is what helps.
-    problem = min(problems, key=lambda found: found["type"] != "unexpected_keyword_argument")
-    place = _without_tags(config, problem["loc"])
-    path = ".".join(str(part) for part in place)
-    given = problem["input"]
-    match problem["type"]:
-        case "unexpected_keyword_argument":
-            names = {field.name for cls in _dataclasses_in(config) for field in fields(cls)}
-            return f'unknown key "{path}"{nearest(str(place[-1]), sorted(names))}'
-        case "missing":
-            return f'"{path}" is missing'
-        case "union_tag_not_found":
-            return f'"{_inside(path, problem)}" is missing'
-        case "union_tag_invalid":
-            known = _QUOTED.findall(problem["ctx"]["expected_tags"])
-            return _not_one_of(_inside(path, problem), problem["ctx"]["tag"], known)
-        case "literal_error":
-            known = _QUOTED.findall(problem["ctx"]["expected"])
-            return _not_one_of(path, given, known)
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    shown = "" if not path or isinstance(given, dict) else f" (it is {given!r})"
-    return f'"{path}": {message}{shown}' if path else message
-
-
-def _without_tags(annotation: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Keys as they stand in params.yaml: pydantic puts a union's tag between them."""
-    if not place:
-        return ()
-    if is_dataclass(annotation):
-        hint = get_type_hints(annotation, include_extras=True).get(str(place[0]))
-        return (place[0], *_without_tags(hint, place[1:]))
-    return place[1:] if get_origin(annotation) is Annotated else place
-
-
-def _inside(path: str, problem: Any) -> str:
-    """The key that tells the members of a union apart, `splits.by` say."""
-    key = problem["ctx"]["discriminator"].strip("'")
-    return f"{path}.{key}" if path else key
-
-
-def _not_one_of(path: str, given: Any, known: list[str]) -> str:
-    hint = nearest(str(given), known)
-    return f'"{path}" is {given!r}, not one of {", ".join(known)}{hint}'

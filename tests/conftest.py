@@ -19,6 +19,11 @@ for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
 
+# Machine code is kept by the content of its source, so every process of every test shares it.
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "numba")
+)
+
 # How long an example takes says how busy the machine is, nothing else.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]

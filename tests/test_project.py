@@ -70,6 +70,17 @@ def test_a_foreign_interpreter_is_told_apart(root, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("target", ["run", "test"])
+def test_a_first_install_says_what_happens_and_how_long_it_takes(root, target):
+    """pip is silent meanwhile."""
+    planned = subprocess.run(
+        ["make", "-n", "-B", target], cwd=root, text=True, capture_output=True, check=True
+    ).stdout
+    said, installed = planned.index("Installing "), planned.index("pip install --quiet")
+    assert said < installed
+    assert "minutes" in planned[said:installed]
+
+
 @pytest.mark.parametrize(
     "text", ["a $b.txt", 'it\'s "here".txt', "$(shell touch PWNED).txt", "-x;y", ""]
 )

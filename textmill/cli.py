@@ -14,13 +14,13 @@ import typer
 from rich.console import Console
 
 from pipeline_steps.check import check as check_params
+from pipeline_steps.check import check_chosen
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_atomically
 from textmill.lineage import params, standings
 from textmill.lineage import trace as tracing
 from textmill.lineage import verify as verification
-from textmill.reports.html import render_html
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
 from textmill.repository.layout import find_root
@@ -95,6 +95,8 @@ def leaderboard(
     if note := standings.out_of_date(view.board, root):
         print(f"textmill: not up to date: {note}", file=sys.stderr)
     if html is not None:
+        from textmill.reports.html import render_html  # noqa: PLC0415  # it draws: a second
+
         write_atomically(html, render_html(view))
     if as_json:
         print(render_json(view), end="")
@@ -118,9 +120,12 @@ def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in param
 def check() -> None:
     """Name the first mistake in params.yaml.
 
-    It is read as the stages will read it; nothing runs.
+    It is read as the stages will read it, and the chosen corpus's own rules are imported; no
+    stage runs.
     """
-    counts = check_params(find_root())
+    root = find_root()
+    counts = check_params(root)
+    check_chosen(root)
     print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))
 
 

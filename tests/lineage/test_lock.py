@@ -112,11 +112,31 @@ def test_half_a_file_is_waited_for(repository, monkeypatch):
     timer.join()
 
 
-def test_a_damaged_file_is_named(repository, monkeypatch):
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("outs: [{path: models/b, hash", "outs: [{path: models/b, ", "is not valid YAML: line"),
+        ("size: 6", "size: abc", "size of a file of stage count@b is 'abc'"),
+        ("size: 6", "size: null", "size of a file of stage count@b is None"),
+        ("md5: b1.dir, ", "", "md5 of a file of stage count@b is None"),
+        ("md5: b1.dir, ", "md5: 12, ", "md5 of a file of stage count@b is 12"),
+        ("[{path: models/b, hash: md5, md5: b1.dir, size: 6, nfiles: 1}]", "[a]", "path of a file"),
+        ("[{path: models/b, hash: md5, md5: b1.dir, size: 6, nfiles: 1}]", "x", "path of a file"),
+        ("cmd: exec python -m count b", "frozen: true", "stage count@b has no cmd"),
+        ("{params.yaml: {models.b: {order: 3}}}", "[models.b]", "params of stage count@b are"),
+        ("{params.yaml: {models.b: {order: 3}}}", "{params.yaml: 3}", "params of stage count@b"),
+        ("stages:", "stage:", "it has no stages"),
+    ],
+)
+def test_a_damaged_file_is_named(repository, monkeypatch, old, new, message):
     monkeypatch.setattr(lock, "PAUSE", 0.0)
-    (repository / "dvc.lock").write_text("stages: [1, 2")
-    with pytest.raises(UserError, match=r"dvc\.lock is not a whole lock file"):
+    edit(repository / "dvc.lock", old, new)
+    with pytest.raises(UserError) as caught:
         lock.read_lock(repository)
+    what, _, next_step = str(caught.value).partition("\n  -> ")
+    assert what.startswith(f"{repository / 'dvc.lock'}: it is not a whole lock file (")
+    assert message in what
+    assert next_step == "git checkout dvc.lock, then: dvc repro"
 
 
 def test_before_the_first_run_every_stage_is_behind(repository):

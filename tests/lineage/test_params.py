@@ -46,6 +46,10 @@ def test_pinning_writes_title_path_and_digest(repository):
     ]
 
 
+def _edit(path, fields):
+    params._edit(path, {f"corpora.local.{name}": value for name, value in fields.items()})
+
+
 def local_entry(repository):
     return read_yaml(repository / "params.yaml")["corpora"]["local"]
 
@@ -94,6 +98,65 @@ def test_the_pipelines_own_folders_are_no_text(repository, monkeypatch, text, wh
     assert why in str(caught.value)
     assert (repository / "params.yaml").read_text() == before
     assert params.pin("essays")["files"] == 1
+
+
+NUL = "it is no text: a NUL at byte "
+UTF_16 = (
+    "ab\ncd\ne\0\u0100\n"  # U+0100 begins with a NUL in one order, and ends with one in the other
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "fields", "why"),
+    [
+        (
+            b"a\nb\nc\0d\n",
+            {},
+            f"{NUL}5, line 3\n  -> leave it out; or, if it is UTF-16, set corpora.",
+        ),
+        (b"\xef\xbb\xbfa\n\0", {}, f"{NUL}5, line 2"),
+        (b"\x89PNG\r\n\x1a\n\0", {}, "not UTF-8 at byte 0, line 1 (invalid start byte)"),
+        (b"a\ncaf\xe9\n", {}, "at byte 5, line 2"),
+        (b"caf\xe9\n\0", {"encoding": "latin-1"}, f"{NUL}5, line 2"),
+        (b"caf\xe9\n\0", {"decoding_errors": "replace"}, f"{NUL}5, line 2"),
+        (UTF_16.encode("utf-16-le"), {"encoding": "utf-16-le"}, f"{NUL}14, line 3"),
+        (UTF_16.encode("utf-16-be"), {"encoding": "utf-16-be"}, f"{NUL}14, line 3"),
+        (UTF_16.encode("utf-16"), {}, f"{NUL}16, line 3"),
+        (b"a\n", {"encoding": "utf8x"}, 'encoding: no encoding "utf8x" is known'),
+        (b"PK\x03\x04 and more", {}, "it is packed (zip), not text\n  -> unpack it"),
+        (b"\x1f\x8b\x08 and more", {}, "it is packed (gz), not text"),
+        (b"a,text\n1,b\0\n", {"documents": "row"}, f"{NUL}10, line 2"),
+    ],
+)
+def test_a_file_that_is_no_text_is_not_pinned(repository, data, fields, why):
+    _edit(repository / "params.yaml", fields)
+    before = (repository / "params.yaml").read_text()
+    (repository / "texts").mkdir()
+    suffix = ".csv" if fields.get("documents") == "row" else ".txt"
+    (repository / f"texts/good{suffix}").write_text("text\na\n", encoding="utf-16")
+    (repository / f"texts/odd{suffix}").write_bytes(data)
+    with pytest.raises(UserError) as caught:
+        params.pin(str(repository / "texts"), repository)
+    assert why in str(caught.value)
+    assert "\n  -> " in str(caught.value)
+    assert (repository / "params.yaml").read_text() == before
+    (repository / f"texts/odd{suffix}").unlink()
+    assert fields.get("encoding") == "utf8x" or params.pin(str(repository / "texts"), repository)
+
+
+def test_what_decodes_as_declared_is_pinned(repository):
+    for name, data in (
+        ("a.csv", b"text\na\n"),
+        ("b.jsonl.gz", b"\x1f\x8b\x08"),
+        ("c.parquet", b"PAR1\0"),
+    ):
+        (repository / name).write_bytes(data)
+    (repository / "texts").mkdir()
+    (repository / "texts/a.txt").write_bytes("caf\xe9\n".encode("latin-1"))
+    _edit(repository / "params.yaml", {"decoding_errors": "replace"})
+    assert params.pin(str(repository / "texts"), repository)["files"] == 1
+    _edit(repository / "params.yaml", {"documents": "row"})
+    assert params.pin(str(repository / "?.[cjp]*"), repository)["files"] == 3
 
 
 def test_an_unknown_corpus_leaves_the_file_alone(repository):

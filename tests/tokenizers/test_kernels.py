@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textmill.base.compiled import Kernel, read_only
 from textmill.shards.lines import lines_of
 from textmill.tokenizers import kernels, store
-from textmill.tokenizers.byte_values import ByteConfig
 from textmill.tokenizers.characters import CharConfig
-from textmill.tokenizers.compiled import Kernel, read_only
 from textmill.tokenizers.splitting import split_words, words_and_characters
 from textmill.tokenizers.strings import as_column
-from textmill.tokenizers.subwords import SubwordConfig
 from textmill.tokenizers.tokenizer import with_line_ends
 from textmill.tokenizers.words import WordConfig
 
@@ -96,29 +94,6 @@ def test_what_is_no_utf8_reads_nothing_that_is_not_there(broken):
     assert counts.sum() == n
 
 
-def test_every_kernel_is_compiled_for_one_combination_of_types():
-    """So two processes that compile at once write the same file; ids are of two widths."""
-    text = as_column([*(f"{number}q" for number in range(2000)), "", "a \u00e9 cat"])
-    configs = [
-        WordConfig("word"),
-        WordConfig("word", punctuation="split"),
-        CharConfig("char"),
-        ByteConfig("byte"),
-        SubwordConfig("subword", 300),
-    ]
-    for config in configs:
-        tokenizer, _ = store.train(text, config)
-        sliced = tokenizer.encode(text[3:])
-        with_line_ends(sliced.ids, sliced.offsets)
-    lines_of(pa.table({"text": ["a\n"]}))
-    words_and_characters(text)
-    found = {name: one for name, one in vars(kernels).items() if isinstance(one, Kernel)}
-    assert len(found) > 8
-    for name, kernel in found.items():
-        widths = 2 if name == "append_to_lines" else 1
-        assert len(kernel.dispatcher.signatures) == widths, name
-
-
 COUNT = """
 import sys
 from textmill.tokenizers import kernels
@@ -176,6 +151,55 @@ def test_two_processes_may_compile_at_once(code):
     assert len(kept(code)) == 1
 
 
+WIDTHS = """
+import sys
+import numpy as np
+from textmill.ngram.columns import of_integers
+width = sys.argv[1]
+print(of_integers(np.arange(1, 9, dtype=width)).integers().tolist())
+"""
+
+
+def test_processes_may_compile_different_types_at_once(code):
+    """Each finds its own code afterwards, though all write one index."""
+    command = [sys.executable, "-W", "error", "-c", WIDTHS]
+    environment = {**os.environ, "PYTHONPATH": str(code), "NUMBA_CACHE_DIR": ""}
+    widths = ["uint8", "uint16"]
+    for _ in range(2):
+        started = [
+            subprocess.Popen(
+                [*command, width],
+                cwd=code,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for width in widths
+        ]
+        for process in started:
+            assert told(process) == ["[1,", "2,", "3,", "4,", "5,", "6,", "7,", "8]"]
+    names = [path.name for path in code.rglob("columns._pack-*.nbc")]
+    assert len(names) == len(set(names)) == 2
+    (index,) = code.rglob("columns._pack-*.nbi")
+    assert index.parent.name.startswith("numba-")
+
+
+def test_a_changed_function_in_another_file_is_compiled_anew(code):
+    """`query.find` reads columns by functions of columns.py: their change is its change."""
+    script = "from textmill.ngram import query as q; print(q.find.dispatcher._cache.cache_path)"
+    command = [sys.executable, "-c", script]
+    environment = {**os.environ, "PYTHONPATH": str(code), "NUMBA_CACHE_DIR": ""}
+    places = []
+    for _ in range(2):
+        done = subprocess.run(command, cwd=code, env=environment, text=True, capture_output=True)
+        places.append(done.stdout)
+        with (code / "textmill/ngram/columns.py").open("a") as file:
+            file.write("# another version\n")
+    assert places[0] != places[1]
+    assert "numba-" in places[0]
+
+
 def test_changed_source_is_compiled_anew(code):
     """Also where what is kept looks new: its folder is named by the source."""
     assert told(count(code))[0] == "3"
@@ -197,20 +221,24 @@ def test_where_nothing_can_be_kept_each_process_compiles(code, tmp_path):
     assert words == ["3", "Counter()"]
 
 
-def test_a_disk_that_fills_up_is_no_error(monkeypatch):
-    """As if the machine code could not be written when it is there."""
-    kernel = Kernel(kernels.count_characters.__wrapped__)
-    good = kernel.dispatcher
+def test_a_disk_that_fills_up_is_no_error(monkeypatch, tmp_path):
+    """Where the machine code cannot be written when it is there."""
+    import numba  # noqa: PLC0415
+
+    from textmill.base import kept  # noqa: PLC0415
 
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    kernel.dispatcher = full
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kept._Cache, "save_overload", full)
+    kernel = Kernel(kernels.count_characters.__wrapped__)
+    kept_one = kernel.dispatcher
     counts = np.zeros(0x200000, np.int64)
     data = read_only(np.frombuffer(b"abca", np.uint8))
     assert kernel(data, counts) == ord("c") + 1
     assert counts[97:100].tolist() == [2, 1, 1]
-    assert kernel.dispatcher not in (full, good)
+    assert kernel.dispatcher is not kept_one
 
 
 STEPS = ("download", "clean", "train", "evaluate_network", "mix", "describe", "compare")

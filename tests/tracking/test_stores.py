@@ -16,6 +16,8 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from textmill.tracking.store import (
+    ELSEWHERE,
+    IN_REPOSITORY,
     StoreError,
     artifact_folder,
     in_words,
@@ -85,6 +87,42 @@ def test_an_address_of_the_users_is_taken_and_made_absolute(tmp_path, monkeypatc
     assert artifact_folder(store_uri(tmp_path), tmp_path) is None
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mine.db")
     assert store_uri(tmp_path) == f"sqlite:///{tmp_path}/mine.db"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("mlflow.db", "that is a folder, and it wants a database"),
+        ("file:runs", "that is a folder, and it wants a database"),
+        ("sqlite://mlflow.db", "Invalid SQLite URL"),
+        ("sqlite:/mlflow.db", "that is no address of a database"),
+        ("sqlite:mlflow.db", "that is no address of a database"),
+        ("postgres://localhost/x", "it knows no database postgres"),
+    ],
+)
+def test_an_address_that_is_no_stores_is_told_one_that_is(tmp_path, monkeypatch, address, words):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    with pytest.raises(StoreError) as caught, opened(tmp_path):
+        pass
+    assert words in str(caught.value)
+    assert caught.value.next_step.startswith(IN_REPOSITORY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_addresses_that_messages_advise_are_usable(tmp_path, monkeypatch, empty_store):
+    home = tmp_path / "home of somebody"
+    for folder in (home, tmp_path / "repository"):
+        folder.mkdir()
+        shutil.copy(empty_store, folder / "mlflow.db")
+    for advice, folder in ((ELSEWHERE, home), (IN_REPOSITORY, tmp_path / "repository")):
+        typed = f'{advice} && printf %s "$MLFLOW_TRACKING_URI"'
+        done = subprocess.run(
+            ["sh", "-c", typed], env={"HOME": str(home)}, check=True, capture_output=True, text=True
+        )
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", done.stdout)
+        with opened(tmp_path / "repository") as store:
+            assert store.uri == f"sqlite:///{folder}/mlflow.db"
+            assert [one.name for one in store.client.search_experiments()] == ["Default"]
 
 
 def test_a_dvc_experiment_publishes_into_the_repository_it_came_from(tmp_path, monkeypatch):

@@ -56,6 +56,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f'; did you mean "{matches[0]}"?' if matches else ""
 
 
+def shown(value: object) -> str:
+    """A value of params.yaml in a message; what was left empty there is `empty`."""
+    return "empty" if value is None else repr(value)
+
+
 def as_user_error(error: UserError | OSError) -> UserError:
     """What the operating system refused, as one message; any other OSError is a bug, re-raised."""
     if isinstance(error, UserError):

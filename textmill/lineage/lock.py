@@ -40,21 +40,25 @@ class LockedStage:
 
 
 def read_lock(root: Path = Path()) -> dict[str, LockedStage]:
-    """Every stage that has run, by name; none where there is no dvc.lock yet."""
+    """Every stage that has run, by name; none where there is no dvc.lock yet.
+
+    Raises UserError where it is not whole, naming what is wrong.
+    """
     path = root / LOCK
     if not path.exists():
         return {}
     for left in reversed(range(TRIES)):
         try:
-            stages = read_yaml(path)["stages"]
-            return {name: _stage(name, entry) for name, entry in stages.items()}
-        except (UserError, KeyError, TypeError, AttributeError):
+            return _stages(read_yaml(path))
+        except UserError as error:
             if not left:
-                break
+                raise UserError(
+                    f"it is not a whole lock file ({error.what})",
+                    where=str(path),
+                    next_step=f"git checkout {LOCK}, then: dvc repro",
+                ) from None
             time.sleep(PAUSE)
-    raise UserError(
-        f"{path} is not a whole lock file", next_step=f"git checkout {LOCK}, then: dvc repro"
-    )
+    raise AssertionError("the last try returns or raises")
 
 
 def last_runs(root: Path = Path()) -> dict[str, LockedStage]:
@@ -99,17 +103,35 @@ def _flat(nested: Mapping[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def _stage(name: str, entry: Mapping[str, Any]) -> LockedStage:
+def _stages(content: Mapping[str, Any]) -> dict[str, LockedStage]:
+    stages = content.get("stages")
+    if not isinstance(stages, Mapping):
+        raise UserError("it has no stages")
+    return {name: _stage(name, entry) for name, entry in stages.items()}
+
+
+def _stage(name: str, entry: Any) -> LockedStage:
+    if not isinstance(entry, Mapping) or "cmd" not in entry:
+        raise UserError(f"stage {name} has no cmd")
+    by_file = entry.get("params") or {}
+    params = by_file.get(str(layout.PARAMS), {}) if isinstance(by_file, Mapping) else None
+    if not isinstance(params, Mapping):
+        raise UserError(f"params of stage {name} are no names with values")
     return LockedStage(
         name=name,
         command=str(entry["cmd"]),
-        params=(entry.get("params") or {}).get(str(layout.PARAMS), {}),
-        deps=_files(entry.get("deps")),
-        outs=_files(entry.get("outs")),
+        params=params,
+        deps=_files(name, entry.get("deps")),
+        outs=_files(name, entry.get("outs")),
     )
 
 
-def _files(entries: list[Mapping[str, Any]] | None) -> dict[str, LockedFile]:
-    return {
-        one["path"]: LockedFile(one["path"], one["md5"], int(one["size"])) for one in entries or []
-    }
+def _files(stage: str, entries: Any) -> dict[str, LockedFile]:
+    found = {}
+    for one in entries or [] if isinstance(entries, list | None) else [entries]:
+        file = one if isinstance(one, Mapping) else {}
+        for name, kind in (("path", str), ("md5", str), ("size", int)):
+            if not isinstance(file.get(name), kind):
+                raise UserError(f"{name} of a file of stage {stage} is {file.get(name)!r}")
+        found[file["path"]] = LockedFile(file["path"], file["md5"], file["size"])
+    return found

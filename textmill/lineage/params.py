@@ -13,6 +13,7 @@ from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
 from textmill.text import kinds, local
 from textmill.text.documents import DocumentKind
+from textmill.text.readable import check_text
 
 LOCAL = "local"
 DEFAULT_TITLE = "a text of one's own"
@@ -37,7 +38,8 @@ def choose_corpus(name: str, root: Path = Path()) -> None:
 def pin(text: str, root: Path = Path()) -> Mapping[str, Any]:
     """Make a text of one's own the corpus; returns what was written: path, digest, title, …
 
-    The title stays as it is where the user has given one.
+    The title stays as it is where the user has given one. Raises UserError where there is no text,
+    or a file is none.
     """
     if not text.strip():
         raise UserError("the path is empty", next_step="textmill pin PATH")
@@ -45,6 +47,7 @@ def pin(text: str, root: Path = Path()) -> Mapping[str, Any]:
     _check_place(text, root.resolve(), entry.get("documents", "file"))
     kind = entry.get("documents", "file")
     pinned: dict[str, Any] = local.pin_text(text, relative_to=root, kind=kind)
+    _check_text(text, entry)
     if entry.get("title") in [DEFAULT_TITLE, *_titles_of_pin(entry.get("path"), root)]:
         pinned["title"] = local.title_of(text)
     values = {f"corpora.{LOCAL}.{name}": value for name, value in pinned.items()}
@@ -86,6 +89,19 @@ def _check_place(text: str, root: Path, kind: DocumentKind) -> None:
                     f"{file.path} lies in {own}/, which belongs to the pipeline",
                     next_step="name what lies outside it, or copy the text elsewhere",
                 )
+
+
+def _check_text(text: str, entry: Mapping[str, Any]) -> None:
+    """Refuse files that are no text; packed rows and Parquet are read when they are unpacked."""
+    kind = entry.get("documents", "file")
+    for file in local.find(text, kind):
+        if kind != "row" or kinds.is_plain_text(file.name):
+            check_text(
+                file,
+                entry.get("encoding", "utf-8"),
+                entry.get("decoding_errors", "strict"),
+                f"corpora.{LOCAL}",
+            )
 
 
 def _edit(path: Path, values: Mapping[str, Any]) -> None:

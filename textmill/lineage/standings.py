@@ -1,6 +1,8 @@
 """The leaderboard of this repository as it is shown: what DVC keeps, joined with local facts."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
@@ -56,14 +58,15 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     if chosen != board.text.corpus:
         return f"this is corpus {board.text.corpus}; params.yaml says {chosen}  -> dvc repro"
     entry = params["corpora"][chosen]
-    if entry.get("path") and not _matches_pin(root / entry["path"], entry.get("digest", "")):
+    if entry.get("path") and not _matches_pin(entry, root):
         return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
     found = disagreement(board, root)
     return f"{found[0]}  -> {found[1]}" if found else None
 
 
-def _matches_pin(path: Path, digest: str) -> bool:
+def _matches_pin(entry: Mapping[str, Any], root: Path) -> bool:
+    kind = entry.get("documents", "file")
     try:
-        return local.digest(str(path))[1] == digest
+        return bool(local.digest(str(root / entry["path"]), kind)[1] == entry.get("digest", ""))
     except UserError:
         return False

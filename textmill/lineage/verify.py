@@ -53,11 +53,17 @@ Check = Callable[[], Broken | None]
 def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | None]:
     """How many links were looked at, and the first that is broken.
 
-    name: a model; None for every declared one. Raises UserError where a model has not been made.
+    name: a model; None for every declared one. Raises UserError where a model has not been made,
+    or nothing of what dvc.lock records is here.
     """
     names = model_names(root) if name is None else (name,)
     locked = last_runs(root)
     links = _links(names, locked, root)
+    if links and not any((root / link.path).exists() for link in links):
+        raise UserError(
+            f"nothing was built here yet: of {len(links):,} outputs in {LOCK} none is here",
+            next_step="make run   (or, from DVC's remote: dvc pull)",
+        )
     beside = _beside(links, locked, root, whole=name is None)
     looked_at = 0
     for check in itertools.chain(_checks(links, root), _reports(names, beside, root)):
@@ -211,7 +217,7 @@ def _own_text(root: Path) -> Broken | None:
     if not entry.get("path"):
         return None
     try:
-        _, found = local.digest(str(root / entry["path"]))
+        _, found = local.digest(str(root / entry["path"]), entry.get("documents", "file"))
     except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
         return None
     if found == entry["digest"]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.base.errors import UserError
 from textmill.base.files import replacing
 from textmill.ngram.arpa_names import names_of
@@ -95,7 +95,7 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     return np.maximum(scaled, NEVER).astype(np.int64)
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _format(
     words: np.ndarray,
     logs: np.ndarray,
@@ -122,7 +122,7 @@ def _format(
     return at
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _number(scaled: int, buffer: np.ndarray, at: int) -> int:
     """A number of 7 decimals from `at` on; where it ends."""
     if scaled < 0:

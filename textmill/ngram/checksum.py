@@ -7,8 +7,9 @@ against malice: that a model is the one that was trained is what DVC's hashes ar
 
 from pathlib import Path
 
-import numba
 import numpy as np
+
+from textmill.base.compiled import Kernel
 
 FACTOR = 0x9E3779B97F4A7C15
 
@@ -26,7 +27,7 @@ def checksum(path: Path) -> str:
     return "".join(f"{value:016x}" for value in sums.tolist())
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _sum(words: np.ndarray, sums: np.ndarray) -> None:
     factor = np.uint64(FACTOR)
     a, b, c, d = sums

@@ -8,9 +8,9 @@ values. A column is an array of uint64, so a file of them is mapped and shared, 
 from dataclasses import dataclass
 from typing import Literal
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.threads import over_ranges
 
 Precision = Literal["double", "single", "coded"]
@@ -107,7 +107,7 @@ def _packed(values: np.ndarray, bits: int) -> np.ndarray:
     return data
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
     for row in range(len(values)):
         at = row * bits
@@ -118,7 +118,7 @@ def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
             data[place + 1] |= value >> (np.uint64(64) - shift)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@Kernel
 def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     """The number in a row of a column of fewer than 64 bits."""
     # Two words are read whether the number lies in both or not: a branch would be guessed wrong.
@@ -129,7 +129,7 @@ def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     return value & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@Kernel
 def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     """The float64 in a row, whatever its precision."""
     if bits == DOUBLE:
@@ -140,13 +140,13 @@ def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     return codes[code]
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _unpack(first: int, end: int, data: np.ndarray, bits: int, values: np.ndarray) -> None:
     for row in range(first, end):
         values[row] = integer(data, bits, row)
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _decode(
     first: int, end: int, data: np.ndarray, bits: int, codes: np.ndarray, values: np.ndarray
 ) -> None:

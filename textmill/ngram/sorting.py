@@ -11,15 +11,15 @@ An n-gram ends before the next `<s>`, which also stands for what is missing behi
 Names: M positions of the range, N the order; `words` in a key, `rest` in the second, 0 for none.
 """
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.tokenizers.vocabulary import BEGIN
 
 DIGIT = 11
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def gather(
     stream: np.ndarray,
     low: int,
@@ -47,7 +47,7 @@ def gather(
             found += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _packed(stream: np.ndarray, at: int, ends: int, words: int, bits: int) -> np.uint64:
     """The `words` words from `at` on in one key; `<s>` stands for all from `ends` on."""
     key = np.uint64(0)
@@ -57,7 +57,7 @@ def _packed(stream: np.ndarray, at: int, ends: int, words: int, bits: int) -> np
     return key
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def radix_sort(
     keys: np.ndarray,
     behind: np.ndarray,
@@ -86,7 +86,7 @@ def radix_sort(
     return swapped
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def measure(
     stream: np.ndarray,
     keys: np.ndarray,
@@ -123,7 +123,7 @@ def measure(
     return fresh
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _length(
     stream: np.ndarray,
     key: np.uint64,
@@ -149,14 +149,14 @@ def _length(
     return length
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@Kernel
 def field(key: np.uint64, words: int, place: int, bits: int) -> np.uint64:
     """The word at a place of a key."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     return (key >> np.uint64(bits * (words - 1 - place))) & mask
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _equal_fields(one: np.uint64, other: np.uint64, words: int, bits: int) -> int:
     difference = one ^ other
     while difference:
@@ -165,7 +165,7 @@ def _equal_fields(one: np.uint64, other: np.uint64, words: int, bits: int) -> in
     return words
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _sort_on(
     later: np.ndarray,
     lengths: np.ndarray,
@@ -188,7 +188,7 @@ def _sort_on(
         first = end
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _sort_group(
     later: np.ndarray, lengths: np.ndarray, behind: np.ndarray, first: int, end: int
 ) -> None:
@@ -210,7 +210,7 @@ def _sort_group(
         gap //= 3
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def lay_out(
     stream: np.ndarray,
     keys: np.ndarray,

@@ -5,9 +5,9 @@ after h', and both ascend. So the continuations of h are looked up among those o
 search in the slice that is left; the next order's slices follow from what was found here.
 """
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.scratch import Scratch
 from textmill.ngram.threads import over_ranges
@@ -31,7 +31,7 @@ def suffix_rows(
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _search(
     first: int,
     end: int,
@@ -63,7 +63,7 @@ def _search(
             found[row] = low
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def count_before(suffixes: np.ndarray, counts: np.ndarray) -> None:
     """Add to each row how many n-grams have it as suffix: different words that stand before it."""
     for row in suffixes:

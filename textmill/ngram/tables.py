@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
 
 
@@ -103,7 +103,7 @@ def words_of(tables: Sequence[Trie], n: int, rows: np.ndarray) -> np.ndarray:
     return words
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def contexts_of(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Context row of each of some ascending rows."""
     contexts = np.empty(len(rows), np.int64)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import UserError, nearest, shown
 from textmill.repository import layout
 from textmill.repository.stages import read_yaml
 
@@ -32,9 +32,11 @@ def check_names(root: Path = Path()) -> None:
     corpora = _entries(params, "corpora")
     chosen = params.get("corpus")
     if corpora and not (isinstance(chosen, str) and chosen in corpora):
-        chosen = str(chosen)
+        name = str(chosen)
         raise UserError(
-            f'there is no corpus "{chosen}"{nearest(chosen, corpora)}',
+            "corpus is empty"
+            if chosen is None
+            else f'there is no corpus "{name}"{nearest(name, corpora)}',
             where=str(layout.PARAMS),
             next_step=f"known: {', '.join(corpora)}",
         )
@@ -49,7 +51,11 @@ def check_names(root: Path = Path()) -> None:
 def _entries(params: Mapping[str, Any], group: str) -> Mapping[str, Any]:
     entries = params.get(group) or {}
     if not isinstance(entries, Mapping):
-        raise UserError("it must map names to entries", where=f"{layout.PARAMS}: {group}")
+        raise UserError(
+            f"it must map names to entries, not be {shown(entries)}",
+            where=f"{layout.PARAMS}: {group}",
+            next_step=f"for none of them write: {group}: {{}}",
+        )
     return entries
 
 
@@ -59,9 +65,9 @@ def _check_references(
     for name, entry in _entries(params, group).items():
         for key in keys:
             if isinstance(entry, Mapping) and key in entry and entry[key] not in known:
-                hint = nearest(str(entry[key]), known)
+                hint = "" if entry[key] is None else nearest(str(entry[key]), known)
                 raise UserError(
-                    f"{key} is {entry[key]!r}, which names no entry{hint}",
+                    f"{key} is {shown(entry[key])}, which names no entry{hint}",
                     where=f"{layout.PARAMS}: {group}.{name}",
                     next_step=f"known: {', '.join(known) or 'none'}",
                 )

@@ -18,6 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from textmill.base.errors import UserError, nearest
 from textmill.repository import layout
 
+_SECTIONS = ("params", "deps", "outs", "metrics", "plots")
 _PLACEHOLDER = re.compile(r"\$\{([^}]+)\}")
 
 
@@ -74,8 +75,8 @@ def _parsed(text: str) -> Any:
 
 def read_stages(root: Path = Path()) -> Iterator[Stage]:
     """Every stage of dvc.yaml, one for each entry of a `foreach` group."""
-    graph, params = read_yaml(root / layout.GRAPH), read_yaml(root / layout.PARAMS)
-    for name, entry in graph["stages"].items():
+    graph, params = _graph(root), read_yaml(root / layout.PARAMS)
+    for name, entry in graph.items():
         if "foreach" not in entry:
             yield _stage(name, entry, params)
             continue
@@ -118,6 +119,36 @@ def lookup(params: Mapping[str, Any], path: str) -> Any:
             )
         value = value[part]
     return value
+
+
+def _graph(root: Path) -> Mapping[str, Any]:
+    """The entries of dvc.yaml's stages; UserError for the first that is only half there."""
+    stages = read_yaml(root / layout.GRAPH).get("stages")
+    if not isinstance(stages, Mapping):
+        raise _half_written("it has no stages")
+    for name, entry in stages.items():
+        body = entry.get("do") if isinstance(entry, Mapping) and "foreach" in entry else entry
+        if not isinstance(body, Mapping) or not body.get("cmd"):
+            raise _half_written(f"stage {name} has no cmd")
+        for section in _SECTIONS:
+            items = body.get(section) or []
+            if not isinstance(items, list) or not all(map(_is_named, items)):
+                raise _half_written(f"{section} of stage {name} is no list of names")
+    return stages
+
+
+def _is_named(item: Any) -> bool:
+    """A name, or one with what DVC should know about it."""
+    name = next(iter(item)) if isinstance(item, Mapping) and len(item) == 1 else item
+    return isinstance(name, str)
+
+
+def _half_written(what: str) -> UserError:
+    return UserError(
+        what,
+        where=str(layout.GRAPH),
+        next_step=f"git checkout {layout.GRAPH}   (puts the last committed one back)",
+    )
 
 
 def _stage(name: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> Stage:

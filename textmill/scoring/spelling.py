@@ -21,6 +21,7 @@ from textmill.base.files import read_record, write_json
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
+from textmill.ngram.smoothing.discounts import notices_for_debugging
 from textmill.ngram.storage import load as load_ngram
 from textmill.ngram.storage import save as save_ngram
 from textmill.scoring.protocol import LanguageModel
@@ -98,7 +99,9 @@ def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spell
     ids, offsets = with_line_ends(encoded.ids, encoded.offsets)
     order = 2 if kind == "char" else ORDER
     config = NgramConfig(tokenizer="char", method="kneser_ney", order=order)
-    spelling = Spelling(tokenizer, estimate(ids, offsets, tokenizer.vocabulary, config), kind)
+    with notices_for_debugging():
+        model = estimate(ids, offsets, tokenizer.vocabulary, config)
+    spelling = Spelling(tokenizer, model, kind)
     spelling.close(vocabulary)
     return spelling
 

@@ -16,6 +16,8 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from glob import has_magic
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -23,6 +25,7 @@ from pydantic import Field
 from textmill.text import packing
 from textmill.text.decoding import Errors, canonical
 from textmill.text.documents import DocumentKind
+from textmill.text.rows import SUFFIXES
 from textmill.text.rules import NormalForm
 
 SPLITS = ("train", "valid", "test")
@@ -163,6 +166,7 @@ class Corpus:
             self._check_sources()
             self._check_pin()
             self._check_limits()
+            self._check_rows()
         else:
             self._check_local()
 
@@ -208,6 +212,19 @@ class Corpus:
         for name, bytes_ in (("limit", self.limit), ("unpack_limit", self.unpack_limit)):
             if bytes_ < 1:
                 raise ValueError(f"{name}: needs a number of bytes from 1 on, not {bytes_}")
+
+    def _check_rows(self) -> None:
+        """Names that say what is in a file say so before it is downloaded."""
+        if self.documents != "row":
+            return
+        packed = packing.by_name(self.filename)
+        names = [*self.members, *self.take] or [packed.stem if packed else self.filename]
+        for name in names:
+            suffix = PurePosixPath(name).suffix.lower()
+            if suffix and not has_magic(suffix) and suffix not in SUFFIXES:
+                raise ValueError(
+                    f"documents: rows are read from {', '.join(SUFFIXES)} files, and {name} is none"
+                )
 
     def _check_local(self) -> None:
         for name in ("sources", "filename", "sha256", "sha1", "take", "members"):

@@ -12,6 +12,7 @@ from typing import Any
 from textmill.text.batch import Batch, batches
 from textmill.text.books import Books, Size, size_of
 from textmill.text.documents import Document
+from textmill.text.promise import Promise
 from textmill.text.rules import Loss, OfColumns, Rule
 from textmill.text.steps import Step
 
@@ -29,11 +30,15 @@ class Cleaner:
     ) -> None:
         """drop: why the documents of a file (by its name) are wanted in no split, or None."""
         self._steps = [(step, step.start(normal_form), Books(step.label)) for step in steps]
+        self._promise = Promise(steps, normal_form)
         self._drop = drop
         self._selection, self._emptiness = Books("selection"), Books("empty documents")
 
     def clean(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The cleaned documents. One without a word left at the end is dropped."""
+        """The cleaned documents. One without a word left at the end is dropped.
+
+        Raises UserError where a rule of one's own fails or leaves what a cleaned text never holds.
+        """
         for came in batches(documents):
             batch = self._selected(came)
             came.clear()
@@ -75,6 +80,7 @@ class Cleaner:
         for document, text in zip(batch.documents, batch.texts, strict=True):
             if text and not text.isspace():
                 kept.append(Document(document.id, document.file, text))
+                self._promise.check(kept[-1])
             else:
                 size = size_of(text)
                 self._emptiness.dropped(size, "no word left", document.id)

@@ -72,7 +72,7 @@ def decode(
 
     key: where params.yaml has the corpus (`corpora.NAME`), for the way out.
     """
-    found, skipped = _encoding_of(name, data, canonical(encoding), key)
+    found, skipped = encoding_of(name, data, canonical(encoding), key)
     body = data[skipped:]
     try:
         return Decoded(body.decode(found).removeprefix("\ufeff"), len(data))
@@ -92,7 +92,7 @@ def decode_blocks(
     """The text of a file in blocks; together they are what `decode` gives for the whole of it."""
     with _opened(file) as stream:
         head = stream.read(max(len(mark) for mark, _ in _MARKS))
-        found, skipped = _encoding_of(name, head, canonical(encoding), key)
+        found, skipped = encoding_of(name, head, canonical(encoding), key)
         blocks = chain([head[skipped:]], iter(lambda: stream.read(_BLOCK), b""), [None])
         try:
             yield from _decoded(name, blocks, found, errors, skipped)
@@ -125,6 +125,22 @@ def _decoded(
         at += len(data)
 
 
+def encoding_of(name: str, data: bytes, declared: str, key: str) -> tuple[str, int]:
+    """The encoding that a file's first bytes or else `declared` (a canonical name) say, and how
+    many bytes the mark takes. Raises UserError where a mark is needed and there is none.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding, len(mark)
+    if declared in _NEEDS_A_MARK and data:
+        raise UserError(
+            f"it has no byte order mark, without which {declared} may be either of two orders",
+            where=name,
+            next_step=f"set {key or 'corpora.NAME'}.encoding to {declared}-le or {declared}-be",
+        )
+    return declared, 0
+
+
 def read_file(file: File) -> bytes:
     """All of a file's bytes."""
     return file.read_bytes() if isinstance(file, Path) else file
@@ -137,20 +153,6 @@ def size_of_file(file: File) -> int:
 
 def _opened(file: File) -> BinaryIO:
     return file.open("rb") if isinstance(file, Path) else io.BytesIO(file)
-
-
-def _encoding_of(name: str, data: bytes, declared: str, key: str) -> tuple[str, int]:
-    """The encoding, and how many bytes its mark takes."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return encoding, len(mark)
-    if declared in _NEEDS_A_MARK and data:
-        raise UserError(
-            f"it has no byte order mark, without which {declared} may be either of two orders",
-            where=name,
-            next_step=f"set {key or 'corpora.NAME'}.encoding to {declared}-le or {declared}-be",
-        )
-    return declared, 0
 
 
 def _wrong_byte(name: str, data: bytes, at: int, error: UnicodeDecodeError, key: str) -> UserError:

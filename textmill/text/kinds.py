@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from textmill.text import packing
 from textmill.text.documents import DocumentKind
-from textmill.text.rows import SUFFIXES
+from textmill.text.rows import SUFFIXES, is_binary
 
 _TEXT = (".txt",)
 
@@ -26,6 +26,11 @@ def unpacked_name(name: str) -> str:
     """The name without the ending of a compression."""
     packed = packing.by_name(name)
     return name if packed is None or packed.container else packed.stem
+
+
+def is_plain_text(name: str) -> bool:
+    """Whether rows of this file are lines of text as it lies there: not compressed, not Parquet."""
+    return packing.by_name(name) is None and not is_binary(name)
 
 
 def tally(names: Iterable[str]) -> str:

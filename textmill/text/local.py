@@ -18,6 +18,7 @@ from textmill.base.files import sha256_of
 from textmill.text import kinds
 from textmill.text.catalogue import Corpus
 from textmill.text.documents import DocumentKind
+from textmill.text.rows import suffix_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ def find(text: str, kind: DocumentKind = "file") -> list[LocalFile]:
     A folder means its `*.txt` files (where documents are rows: the files that rows are read from,
     also compressed), those in sub-folders included; a pattern (`*`, `?`, `[]`,
     `**`) means the files that fit it. Hidden files are left out, links to folders not followed.
-    No file at all, or one that cannot be read, is a UserError.
+    No file at all, one that cannot be read, or one without rows where they are wanted, is a
+    UserError.
     """
     path = expanded(text)
     if path.is_file():
@@ -50,6 +52,8 @@ def find(text: str, kind: DocumentKind = "file") -> list[LocalFile]:
     for file in found:
         _check_file(file.path)
         _check_name(file.name)
+        if kind == "row":
+            suffix_of(kinds.unpacked_name(file.name))
     return sorted(found, key=lambda file: file.name)
 
 

@@ -17,6 +17,7 @@ none. A function of lines is called once for each, which Python does for a milli
 """
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -50,6 +51,7 @@ def for_lines(function: Function) -> Function:
 def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
     """The rule behind `package.module:function`. Raises UserError where it cannot be had."""
     function = _imported(path)
+    _check_parameters(path, function, parameters)
 
     def asked(text: str) -> Any:
         try:
@@ -80,7 +82,7 @@ def _imported(path: str) -> Callable[..., Any]:
     where = f"cleaning: {path}"
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"the module {module_name} cannot be imported ({type(error).__name__}: {error})",
             where=where,
@@ -95,6 +97,24 @@ def _imported(path: str) -> Callable[..., Any]:
             next_step=f"look into {getattr(module, '__file__', module_name)}",
         )
     return function
+
+
+def _check_parameters(
+    path: str, function: Callable[..., Any], parameters: Mapping[str, Any]
+) -> None:
+    """Refuse what the function could not be called with, as far as it says what it takes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # compiled ones do not say
+        return
+    try:
+        signature.bind("", **parameters)
+    except TypeError as error:
+        raise UserError(
+            f"the rule cannot be called with a text and {dict(parameters)} ({error})",
+            where=f"cleaning: {path}",
+            next_step=f"it takes {signature}: give it these parameters in params.yaml",
+        ) from None
 
 
 def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:

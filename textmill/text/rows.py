@@ -22,6 +22,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from textmill.base.errors import UserError, nearest
+from textmill.text.header import check_once, header_of
 
 Rows = list[list[str | None]]
 """Columns of some rows."""
@@ -70,10 +71,13 @@ def read_rows(
     if not head:
         return
     if suffix in _JSON:
-        tables = _json_lines(blocks, wanted)
-    else:
-        tables = _delimited(blocks, wanted, _DELIMITERS[suffix], quoting=quoting)
-    yield from _read(name, tables, columns, lambda: _names(suffix, head))
+        yield from _read(name, _json_lines(blocks, wanted), columns, lambda: _keys(head))
+        return
+    delimiter = _DELIMITERS[suffix]
+    header = header_of(name, head, delimiter, quoting=quoting)
+    check_once(name, header, wanted)
+    tables = _delimited(blocks, wanted, delimiter, quoting=quoting)
+    yield from _read(name, tables, columns, lambda: header)
 
 
 def read_parquet(name: str, file: bytes | Path, columns: Sequence[str]) -> Iterator[Rows]:
@@ -178,6 +182,7 @@ def _parquet(name: str, source: Any, columns: list[str], there: list[str]) -> It
     """there: filled with the names of the columns that the file has."""
     file = pa.parquet.ParquetFile(source)
     there += file.schema_arrow.names
+    check_once(name, there, columns)
     for column in columns:
         kind = file.schema_arrow.field(column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -231,10 +236,7 @@ def _missing(name: str, there: list[str], wanted: Sequence[str]) -> UserError:
     )
 
 
-def _names(suffix: str, head: bytes) -> list[str]:
-    """The columns that a file has, by its first line; of JSON Lines those of the first row."""
-    if suffix in _DELIMITERS:
-        options = pa.csv.ParseOptions(delimiter=_DELIMITERS[suffix])
-        return list(pa.csv.read_csv(io.BytesIO(head), parse_options=options).column_names)
+def _keys(head: bytes) -> list[str]:
+    """The keys of the first row of JSON Lines, by its first line."""
     first: Any = json.loads(head)
     return list(first) if isinstance(first, dict) else []

@@ -57,7 +57,7 @@ class Step:
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        if ":" in self.name:
+        if self.is_own:
             _check_path(self.name)
         elif self.name in _WITH_PARAMETERS:
             _made(self.name, self.parameters)
@@ -68,8 +68,13 @@ class Step:
     def label(self) -> str:
         """As the books call it: `line length (max_characters 500)`."""
         given = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
-        name = self.name if ":" in self.name else self.name.replace("_", " ")
+        name = self.name if self.is_own else self.name.replace("_", " ")
         return f"{name} ({given})" if given else name
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a rule of one's own, by import path."""
+        return ":" in self.name
 
     @property
     def is_for_lines(self) -> bool:
@@ -83,7 +88,7 @@ class Step:
 
     def start(self, normal_form: str) -> Rule:
         """The rule, ready for the first document. Raises UserError for one's own that fails."""
-        if ":" in self.name:
+        if self.is_own:
             return own_rule(self.name, self.parameters)
         if self.name == NORMAL_FORM:
             return partial(rules.normal_form, form=_form(normal_form))

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.counting import Text, by_threads
 from textmill.tokenizers.strings import blocks_of, flat_bytes
 from textmill.tokenizers.tokenizer import Encoded, joined

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import sentencepiece as spm
 
+from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.lookup import TokenTable
 from textmill.tokenizers.strings import Units, blocks_of, flat_bytes, offsets_of, units_of
 

@@ -6,11 +6,9 @@ Outputs are arrays of the caller that are large enough. What a kernel is given m
 is checked here, and nothing can raise.
 """
 
-from functools import partial
-
 import numpy as np
 
-from textmill.tokenizers.compiled import Kernel
+from textmill.base.compiled import Kernel
 
 SPACE = 0x20
 LINE_FEED = 0x0A
@@ -18,10 +16,6 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP
 _ONE, _HALF = np.uint64(1), np.uint64(32)
 _LENGTH = np.uint64(56)
 _SHORT = 7
-_APPEND = (
-    "void(Array({0}, 1, 'C', readonly=True), Array(int64, 1, 'C', readonly=True), "
-    "int64, {0}[::1], int64[::1])"
-)
 
 
 @Kernel
@@ -256,7 +250,7 @@ def count_characters(data: np.ndarray, counts: np.ndarray) -> int:
     return most
 
 
-@partial(Kernel, types=[_APPEND.format("uint16"), _APPEND.format("uint32")])
+@Kernel
 def append_to_lines(
     ids: np.ndarray, offsets: np.ndarray, end: int, longer: np.ndarray, ends: np.ndarray
 ) -> None:

@@ -8,8 +8,8 @@ nearly every token of a text is found by one look. Equal hashes make no token an
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.strings import Units, from_flat, units_of
 
 _ROWS = 1 << 9

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.strings import Units, flat_bytes
 
 

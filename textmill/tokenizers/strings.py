@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.base.errors import UserError
-from textmill.tokenizers.compiled import read_only
 
 SPACE = 0x20
 BYTES_A_BLOCK = 1 << 18

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.compiled import read_only
 from textmill.tokenizers.strings import as_column, offsets_of
 from textmill.tokenizers.vocabulary import END, Vocabulary
 

@@ -40,6 +40,9 @@ SILENT_SECONDS = 3.0
 TRIES = 3
 """Another machine may be creating the tables of a shared database."""
 LONGEST_REASON = 300
+IN_REPOSITORY = "export MLFLOW_TRACKING_URI=sqlite:///mlflow.db"
+ELSEWHERE = "export MLFLOW_TRACKING_URI=sqlite:///$HOME/mlflow.db"
+"""A place that one may write to; the path is absolute, so there are four slashes in all."""
 REBUILD = "rm -r mlflow.db mlruns; textmill publish   (builds it again)"
 _SERVERS = ("http://", "https://", "databricks")
 _IN_MEMORY = re.compile(r"sqlite(\+\w+)?:(//|///)?(:memory:.*|\?.*|file::memory:.*)?$")
@@ -51,15 +54,21 @@ _REASONS = (
     (re.compile(r"NameResolution|Name or service not known|getaddrinfo", re.I), "unknown host"),
     (re.compile(r"Connection (aborted|reset)|RemoteDisconnected", re.I), "it broke off"),
     (re.compile(r"database is locked", re.I), "another process holds the database"),
+    (re.compile(r"filesystem tracking backend"), "that is a folder, and it wants a database"),
+    (re.compile(r"Could not parse SQLAlchemy URL"), "that is no address of a database"),
+    (re.compile(r"Can't load plugin: sqlalchemy.dialects:(\S+)"), r"it knows no database \1"),
 )
-
+_NO_STORE = re.compile(
+    r"filesystem tracking backend|Invalid SQLite URL|Could not parse|Can't load plugin"
+)
+"""What comes back of an address that can be no store's."""
 
 _HELP = (
     (re.compile(r"database is locked", re.I), "wait for it, then: textmill publish"),
     (re.compile(r"is full|No space", re.I), "make room there, then: textmill publish"),
     (
         re.compile(r"readonly|read-only|unable to open|permission|not permitted", re.I),
-        "give write access there, or: export MLFLOW_TRACKING_URI=sqlite:////another/place/mlflow.db",
+        f"give write access there, or: {ELSEWHERE}",
     ),
 )
 """What helps a database file, by what came back."""
@@ -194,6 +203,8 @@ def _what_helps(uri: str, text: str, *, own: bool) -> str:
         for pattern, words in _HELP:
             if pattern.search(text):
                 return words
+    if _NO_STORE.search(text):
+        return f"{IN_REPOSITORY}   (or a server: http://127.0.0.1:5000)"
     if own:
         return REBUILD
     return "see to it that it runs and MLFLOW_TRACKING_URI is right, then: textmill publish"
@@ -208,8 +219,7 @@ def _unusable(uri: str, error: OSError) -> StoreError:
         where=str(path),
         next_step=f"move {path} away, then: textmill publish"
         if in_the_way
-        else "give write access there, or: "
-        "export MLFLOW_TRACKING_URI=sqlite:////another/place/mlflow.db",
+        else f"give write access there, or: {ELSEWHERE}",
     )
 
 

@@ -6,13 +6,28 @@ has no value or a senseless one. Then that order alone takes 0.5, 1, 1.5, as lmp
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-import numba
 import numpy as np
+
+from textmill.base.compiled import Kernel
 
 FALLBACK = (0.5, 1.0, 1.5)
 
 _log = logging.getLogger(__name__)
+_level = ContextVar("level of the notices", default=logging.WARNING)
+
+
+@contextmanager
+def notices_for_debugging() -> Iterator[None]:
+    """Inside, notices are logged at debug level: of a model that nobody asked for by its name."""
+    before = _level.set(logging.DEBUG)
+    try:
+        yield
+    finally:
+        _level.reset(before)
 
 
 def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
@@ -22,7 +37,7 @@ def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     return n[1:5]
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _count(adjusted: np.ndarray, n: np.ndarray) -> None:
     for count in adjusted:
         n[min(count, 5)] += 1
@@ -40,7 +55,8 @@ def single_discount(order: int, n: np.ndarray) -> float:
     if n[0] and n[1]:
         return float(n[0] / (n[0] + 2 * n[1]))
     missing = 1 if n[0] == 0 else 2
-    _log.warning(
+    _log.log(
+        _level.get(),
         "order %d: no n-gram has a count of %d (n-grams of count 1 to 4: %s), so the discount "
         "n1 / (n1 + 2 n2) says nothing; this order alone takes %s",
         order,
@@ -68,7 +84,8 @@ def modified_discounts(order: int, n: np.ndarray) -> np.ndarray:
             return discounts
         at = outside[0]
         trouble = f"the discount of count {at + 1} is {discounts[at]:.4g}, outside 0 to {at + 1}"
-    _log.warning(
+    _log.log(
+        _level.get(),
         "order %d: %s (n-grams of count 1 to 4: %s); this order alone takes the discounts %s, "
         "as is usual for characters and for small texts",
         order,

@@ -12,9 +12,9 @@ every count is above K would leave nothing for unseen words: as in SRILM its tot
 import logging
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.config import EventSpace
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.smoothing.discounts import counts_of_counts, single_discount
@@ -105,7 +105,7 @@ def _unigrams(table: OrderCounts, ratios: np.ndarray, event_space: EventSpace) -
     return OrderTable(table.starts, table.words, probabilities, np.ones(0))
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _back_off(
     first: int,
     end: int,

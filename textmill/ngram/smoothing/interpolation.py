@@ -12,9 +12,9 @@ interpolated with the uniform distribution over the event space.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 
+from textmill.base.compiled import Kernel
 from textmill.ngram.config import EventSpace
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.scratch import Scratch
@@ -143,7 +143,7 @@ def sums_after(starts: np.ndarray, values: np.ndarray) -> np.ndarray:
     return sums
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _sum(first: int, end: int, starts: np.ndarray, values: np.ndarray, sums: np.ndarray) -> None:
     for context in range(first, end):
         total = 0.0
@@ -152,7 +152,7 @@ def _sum(first: int, end: int, starts: np.ndarray, values: np.ndarray, sums: np.
         sums[context] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@Kernel
 def _combine(
     first: int,
     end: int,
