@@ -69,6 +69,16 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
         ),
         (
             "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word, windows: [5], cache: {}}",
+            'adapted.c: "windows" does not belong there but under "cache"',
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word, cache: {windows: 5}}",
+            'adapted.c: "cache.windows": Input should be a valid array (it is 5)',
+        ),
+        (
+            "\nadapted: {}",
             "\nadapted:\n  c: {model: lstm_word, tokenizer: word}",
             "adapts by nothing",
         ),
