@@ -40,7 +40,7 @@ def test_training_begins_with_those_weights_and_all_else_anew(
     network, digest = given
     config = make_config(
         init_from=str(tmp_path / "first"), init_from_sha256=digest, implementation="reference",
-        dropout=0.3, learning_rate=0.1,
+        head="chunked", dropout=0.3, learning_rate=0.1,
     )  # fmt: skip
     lines = make_lines([[[*range(3, SIZE), END]] * 3])
     run = Training(lines, lines, make_vocabulary(SIZE), config, tmp_path / "scratch")
@@ -56,6 +56,7 @@ def test_training_begins_with_those_weights_and_all_else_anew(
         ({"hidden": 13}, "hidden is 12 in .*first, 13 here"),
         ({"architecture": "gru"}, "architecture is 'lstm' in .*first, 'gru' here"),
         ({"tied": False}, "tied is True in .*first, False here"),
+        ({"head": "adaptive", "cutoffs": (4,)}, r"cutoffs is None in .*first, \(4,\) here"),
         ({"layers": 1}, "layers is 2 in .*first, 1 here"),
         ({"init_from_sha256": "0" * 64}, r"weights\.safetensors has sha256 (?!0000)"),
     ],

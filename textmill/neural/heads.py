@@ -54,7 +54,7 @@ class FullHead(nn.Module):
         return plain_cross_entropy(x_NE, self.matrix(), self.masked_bias(), targets_N)
 
     def masked_bias(self) -> Tensor:
-        """B (V,), -inf for `<s>`."""
+        """The bias b (V,), -inf for `<s>`."""
         return self.bias + self.never_predicted
 
     def _logits(self, x_NE: Tensor) -> Tensor:

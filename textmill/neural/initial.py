@@ -21,11 +21,10 @@ SHAPE = (
     "layers",
     "nonlinearity",
     "window",
-    "head",
-    "tied",
     "cutoffs",
+    "tied",
 )
-"""What decides what the weights are. Both implementations of a cell have the same ones."""
+"""What decides what the weights are. Implementations of a cell and of a softmax share them."""
 
 
 def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Vocabulary) -> None:
