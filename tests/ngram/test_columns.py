@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill.ngram.columns import Column, of_integers, of_numbers, quantised
+from textmill.ngram import unary
+from textmill.ngram.columns import Column, of_ends, of_integers, of_numbers, quantised
 
 
 @settings(max_examples=60, deadline=None)
@@ -69,3 +70,25 @@ def test_reading_takes_no_writable_array():
     column = Column(np.zeros(3, np.uint64), 8, 5, np.empty(0))
     assert not column.parts()[0].flags.writeable
     assert column.data.flags.writeable
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    gaps=st.lists(
+        st.one_of(st.integers(0, 3), st.integers(0, 70), st.integers(0, 3000)), max_size=400
+    ),
+    again=st.integers(1, 4),
+)
+def test_ends_in_unary_are_the_same_numbers(gaps, again):
+    values = np.cumsum(np.array(gaps * again, np.int64))
+    column = of_ends(values, "coded")
+    np.testing.assert_array_equal(column.integers(), values)
+    np.testing.assert_array_equal(of_ends(values, "single").integers(), values)
+    assert unary.fits(column.data, len(values))
+    assert not unary.fits(column.data[:-1], len(values))
+
+
+def test_ends_in_unary_take_two_bits_and_a_little():
+    values = np.cumsum(np.random.default_rng(0).poisson(1.0, 100_000))
+    column = of_ends(values, "coded")
+    assert 64 * len(column.data) / len(values) < 3

@@ -11,7 +11,9 @@ from typing import Literal
 import numpy as np
 
 from textmill.base.compiled import Kernel
+from textmill.ngram import unary
 from textmill.ngram.threads import over_ranges
+from textmill.ngram.unary import UNARY, first_line, read
 
 Precision = Literal["double", "single", "coded"]
 
@@ -42,7 +44,8 @@ class Column:
         """int64 (rows)."""
         values = np.empty(self.rows, np.int64)
         data, bits, _ = self.parts()
-        over_ranges(lambda first, end: _unpack(first, end, data, bits, values), self.rows)
+        work = _unpack_ends if bits == UNARY else _unpack
+        over_ranges(lambda first, end: work(first, end, data, bits, values), self.rows)
         return values
 
     def numbers(self) -> np.ndarray:
@@ -59,6 +62,13 @@ def of_integers(values: np.ndarray) -> Column:
     """Whole numbers from 0 up, in the bits of the largest."""
     bits = max(int(values.max(initial=0)).bit_length(), 1)
     return Column(_packed(values, bits), bits, len(values), NO_CODES)
+
+
+def of_ends(values: np.ndarray, precision: Precision) -> Column:
+    """Ascending whole numbers from 0 up: the smallest form where the others are coded too."""
+    if precision != "coded":
+        return of_integers(values)
+    return Column(unary.written(values), UNARY, len(values), NO_CODES)
 
 
 def of_numbers(values: np.ndarray, precision: Precision) -> Column:
@@ -138,6 +148,26 @@ def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     if bits == SINGLE:
         return np.float64(np.uint32(code).view(np.float32))
     return codes[code]
+
+
+@Kernel
+def end(data: np.ndarray, bits: int, row: int) -> np.int64:
+    """The number in a row of a column of ends."""
+    if bits == UNARY:
+        return read(data, row)
+    return np.int64(integer(data, bits, row))
+
+
+@Kernel
+def end_place(data: np.ndarray, bits: int, row: int) -> np.int64:
+    """The place in `data` where the number in a row of a column of ends is looked for first."""
+    return first_line(data, row) if bits == UNARY else np.int64((row * bits) >> 6)
+
+
+@Kernel
+def _unpack_ends(first: int, end_row: int, data: np.ndarray, bits: int, values: np.ndarray) -> None:
+    for row in range(first, end_row):
+        values[row] = end(data, bits, row)
 
 
 @Kernel

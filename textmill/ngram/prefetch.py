@@ -13,7 +13,7 @@ import numpy as np
 class _Prefetch:
     """`prefetch(array, row)`, an instruction that changes nothing; for kernels only."""
 
-    def __call__(self, array: np.ndarray, row: int) -> None:
+    def __call__(self, array: np.ndarray, row: int | np.int64) -> None:
         raise NotImplementedError("only compiled code can ask for it")
 
     @cached_property

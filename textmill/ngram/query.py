@@ -14,7 +14,7 @@ and each loop asks for what the next one reads. That doubled the speed.
 import numpy as np
 
 from textmill.base.compiled import Kernel
-from textmill.ngram.columns import integer, number
+from textmill.ngram.columns import end, end_place, integer, number
 from textmill.ngram.prefetch import prefetch
 
 NONE = -1
@@ -26,7 +26,7 @@ Parts = tuple[np.ndarray, int, np.ndarray]
 @Kernel
 def extend(
     first: int,
-    end: int,
+    stop: int,
     words: np.ndarray,
     contexts: np.ndarray,
     reset: int,
@@ -38,14 +38,14 @@ def extend(
     rows: np.ndarray,
     probabilities: np.ndarray,
 ) -> None:
-    """For positions first to end - 1 of a stream: rows of this order, and p(w|h) from p(w|h').
+    """For positions first to stop - 1 of a stream: rows of this order, and p(w|h) from p(w|h').
 
     words: (T); contexts: (T) rows of the order below that end at each position, or NONE.
     reset: the word after which the context is `begin` instead of what ends there.
     """
     found = np.empty((3, AT_ONCE), np.int64)
-    for block in range(first, end, AT_ONCE):
-        part = slice(block, min(block + AT_ONCE, end))
+    for block in range(first, stop, AT_ONCE):
+        part = slice(block, min(block + AT_ONCE, stop))
         _choose(block, words, contexts, reset, begin, below_ends, below_backoffs, found)
         _bound(words[part], below_ends, order_words, found)
         _search(words[part], order_words, order_probabilities, found)
@@ -73,7 +73,7 @@ def _choose(
             context = begin if words[at - 1] == reset else contexts[at - 1]
         found[0, i] = context
         if context != NONE:
-            prefetch(ends, (context * ends_bits) >> 6)
+            prefetch(ends, end_place(ends, ends_bits, context))
             prefetch(backoffs, (context * backoffs_bits) >> 6)
 
 
@@ -86,8 +86,8 @@ def _bound(words: np.ndarray, below_ends: Parts, order_words: Parts, found: np.n
         context = found[0, i]
         found[2, i] = found[1, i] = 0
         if context != NONE:
-            low = np.int64(integer(ends, ends_bits, context - 1)) if context else 0
-            high = min(np.int64(integer(ends, ends_bits, context)), low + words[i] + 1)
+            low = end(ends, ends_bits, context - 1) if context else np.int64(0)
+            high = min(end(ends, ends_bits, context), low + words[i] + 1)
             found[1, i] = low
             found[2, i] = high
             prefetch(data, (((low + high) >> 1) * bits) >> 6)
@@ -156,8 +156,8 @@ def overlay(
         backoffs, bits, codes = below_backoffs
         p_BV[stream] *= number(backoffs, bits, codes, context)
         ends, bits, _ = below_ends
-        low = np.int64(integer(ends, bits, context - 1)) if context else 0
-        for row in range(low, np.int64(integer(ends, bits, context))):
+        low = end(ends, bits, context - 1) if context else np.int64(0)
+        for row in range(low, end(ends, bits, context)):
             words, word_bits, _ = order_words
             values, value_bits, codes = order_probabilities
             word = integer(words, word_bits, row)

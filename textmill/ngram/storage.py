@@ -22,9 +22,10 @@ from textmill.ngram.columns import DOUBLE, NO_CODES, Column
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.tables import PackedOrder
+from textmill.ngram.unary import UNARY, fits
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 SUMMARY = "model.json"
 COLUMNS = ("words", "probabilities", "backoffs", "ends")
 
@@ -148,10 +149,14 @@ def _read_order(folder: Path, file: dict[str, Any]) -> PackedOrder:
 def _column(stored: pa.ChunkedArray, about: dict[str, Any]) -> Column:
     rows, bits = int(about["rows"]), int(about["bits"])
     data = stored.chunk(0).values.to_numpy()
-    if len(data) < (rows if bits == DOUBLE else rows * bits // 64 + 2):
+    if not (fits(data, rows) if bits == UNARY else len(data) >= _length(rows, bits)):
         raise ValueError(f"{rows} rows of {bits} bits do not fit into {len(data)} words")
     codes = np.array(about["codes"], np.float64) if about["codes"] else NO_CODES
     return Column(data, bits, rows, codes)
+
+
+def _length(rows: int, bits: int) -> int:
+    return rows if bits == DOUBLE else rows * bits // 64 + 2
 
 
 def _damaged(path: Path, why: str) -> UserError:

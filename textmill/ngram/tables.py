@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from textmill.base.compiled import Kernel
-from textmill.ngram.columns import Column, Precision, of_integers, of_numbers
+from textmill.ngram.columns import Column, Precision, of_ends, of_integers, of_numbers
 
 
 class Trie(Protocol):
@@ -124,5 +124,5 @@ def _packed(table: OrderTable, starts: np.ndarray | None, precision: Precision) 
         of_integers(table.words),
         of_numbers(table.probabilities, precision),
         None if starts is None else of_numbers(table.backoffs, precision),
-        None if starts is None else of_integers(starts[1:]),
+        None if starts is None else of_ends(starts[1:], precision),
     )
