@@ -17,6 +17,7 @@ from pydantic import Field
 from pipeline_steps import settings
 from pipeline_steps.clean import check_cleaning, parse_profiles
 from pipeline_steps.mix import MixtureConfig
+from textmill.adapting.config import AdaptedConfig, check_tokenizer
 from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
 from textmill.ngram.config import NgramConfig
@@ -32,6 +33,7 @@ GROUPS: Mapping[str, Any] = {
     "tokenizers": Annotated[TokenizerConfig, Field(discriminator="kind")],
     "ngrams": NgramConfig,
     "networks": NetworkConfig,
+    "adapted": AdaptedConfig,
     "mixtures": MixtureConfig,
 }
 KNOWN = ("corpus", "corpora", "profiles", *GROUPS)
@@ -55,6 +57,7 @@ def check(root: Path = Path()) -> dict[str, int]:
     for group, config in GROUPS.items():
         _check_entries(params, group, config)
     check_names(root)
+    _check_adapted(params)
     _check_mixtures(params)
     models = [group for group in GROUPS if group != "tokenizers"]
     declared_models({group: params[group] for group in models})
@@ -122,9 +125,17 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
     return parsed
 
 
+def _check_adapted(params: Mapping[str, Any]) -> None:
+    """An adapted model names its network's tokenizer."""
+    for name, entry in params["adapted"].items():
+        where = f"{layout.PARAMS}: adapted.{name}"
+        config = settings.parse(AdaptedConfig, entry, where)
+        check_tokenizer(config, params["networks"][config.model]["tokenizer"], where)
+
+
 def _check_mixtures(params: Mapping[str, Any]) -> None:
     """A mixture's parts split text alike, as far as the parameters of their tokenizers tell."""
-    models = {**params["ngrams"], **params["networks"]}
+    models = {**params["ngrams"], **params["networks"], **params["adapted"]}
     for name, entry in params["mixtures"].items():
         first, second = (models[entry[part]]["tokenizer"] for part in ("first", "second"))
         if params["tokenizers"][first] != params["tokenizers"][second]:

@@ -21,7 +21,7 @@ from textmill.scoring.comparison import comparison_key
 
 NEEDED = ("kind", "tokenizer", "tokenizer_fingerprint", "comparison_key", "valid", "test")
 NEEDED_OF_SOURCE = ("corpus", "title", "licence", "files", "asked")
-GROUPS = ("ngrams", "networks", "mixtures")
+GROUPS = ("ngrams", "networks", "adapted", "mixtures")
 RENDERERS = {
     "json": render_json,
     "csv": render_csv,

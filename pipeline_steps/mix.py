@@ -47,6 +47,7 @@ def main() -> None:
         "bytes_on_disk": sum(part["bytes_on_disk"] for part in metrics),
         "parts": parts,
         "weight": weight,
+        "adapts": any(part.get("adapts", False) for part in metrics),
         "tokenizer_fingerprint": metrics[0]["tokenizer_fingerprint"],
         "comparison_key": metrics[0]["comparison_key"],
     }

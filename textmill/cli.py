@@ -52,6 +52,8 @@ def common(
     """Language models that can be compared: raw text in, a leaderboard out."""
 
 
+DIAGNOSIS = Path("reports/diagnosis")
+"""Where `textmill diagnose` writes, unless it is told otherwise."""
 PIPED_WIDTH = 120
 """Columns where no terminal says how many it has."""
 
@@ -232,6 +234,33 @@ def verify(
         print(f"all {links:,} links hold")
     if broken is not None:
         _say_no(verification.in_words(broken))
+
+
+@app.command(epilog="Example: textmill diagnose lstm_word kn5_word")
+def diagnose(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models to hold side by side; without one: networks.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page and the files of numbers.")
+    ] = DIAGNOSIS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show what models remember and where they lose.
+
+    Gradients over time, recurrent matrices, gates, the model on its own text, loss by place and by
+    frequency, on the validation text. Writes a page with pictures, and JSON and CSV a model.
+    """
+    from textmill.lineage import diagnosis  # noqa: PLC0415  # torch takes seconds to load
+
+    root = sound_root()
+    found = diagnosis.diagnose(models or [], root)
+    written = list(diagnosis.write(found, out))
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
+        return
+    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH).print(diagnosis.table(found))
+    print(f"with pictures: {written[-1]}")
 
 
 def _say_no(reason: object) -> NoReturn:

@@ -66,6 +66,7 @@ networks:
     evaluate_every: 20
     threads: 1
     device: cpu
+adapted: {}
 mixtures:
   mix_subword:
     first: kn3_subword

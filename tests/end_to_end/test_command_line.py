@@ -103,3 +103,17 @@ def test_verify_names_a_text_of_ones_own_that_changed_since_its_pin(repository):
     assert "textmill pin text.txt, then: dvc repro" in output
     (repository.path / "text.txt").unlink()
     assert "links hold" in textmill(repository, "verify")
+
+
+def test_a_network_is_diagnosed_beside_an_ngram(finished, tmp_path):
+    arguments = ("lstm_subword", "kn3_subword", "--out", str(tmp_path), "--json")
+    network, ngram = json.loads(textmill(finished, "diagnose", *arguments))
+    assert (network["name"], ngram["name"]) == ("lstm_subword", "kn3_subword")
+    assert len(network["gates"][0]["units"]) == 16
+    assert ngram["gradients"] == {}
+    kept = json.loads((tmp_path / "lstm_subword.json").read_text())
+    assert kept == network
+    assert "How far back a loss is felt" in (tmp_path / "index.html").read_text()
+    assert "did you mean" in finished.fails(
+        "python", "-m", "textmill.cli", "diagnose", "lstm_subwrd"
+    )

@@ -27,6 +27,7 @@ def stage(params=(), outs=()):
         (["networks.small"], ["models/small"], 3),
         (["networks.wide"], ["models/wide"], 6),
         (["networks.wide"], ["scores/wide"], 3),
+        (["adapted.cached", "networks.small"], ["scores/cached"], 3),
         (
             ["networks.plain"],
             ["scores/plain"],

@@ -11,7 +11,8 @@ import pytest
 from tests.lineage.made import change_board, make_repository, write_lock
 from textmill.base.errors import UserError
 from textmill.lineage import lines
-from textmill.lineage.publication import publication
+from textmill.lineage.lock import last_runs
+from textmill.lineage.publication import _identities, publication
 
 
 def models(made):
@@ -256,3 +257,32 @@ def test_lines_are_those_that_the_number_is_of(made):
     assert "no nats" in lines.why_not(table.drop_columns(["nats"]), told)
     assert lines.digest(table) == models(made)["kn3"].lines
     assert lines.digest(table) != lines.digest(table.slice(1))
+
+
+def test_what_adapts_is_known_by_its_network_and_what_was_chosen(made):
+    path = made / "scores/mix/summary.json"
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "adapts": True}))
+    write_lock(made)
+    assert {name: one.adapts for name, one in models(made).items() if one.adapts} == {"mix": True}
+    assert "it learns from the test text" in models(made)["mix"].note
+    assert "it learns from the test text" not in models(made)["lstm"].note
+
+
+def test_a_mixture_of_what_adapts_has_an_identity_of_its_own(made):
+    locked = last_runs(made)
+    cache = {"model": "lstm", "cache": {"window": 500, "theta": 0.3, "weight": 0.1}}
+    summaries = {
+        "mix": {"parts": ["cached", "kn3"], "weight": 0.5},
+        "cached": {"adapted": cache},
+        "lstm": {},
+        "kn3": {},
+    }
+    found = _identities(summaries, locked, "key")
+    assert found.keys() == summaries.keys()
+    assert len(set(found.values())) == 4
+    cache["cache"]["window"] = 501
+    other = _identities(summaries, locked, "key")
+    assert {name for name in found if found[name] != other[name]} == {"cached", "mix"}
+    del summaries["lstm"]
+    assert _identities(summaries, locked, "key").keys() == {"kn3"}

@@ -20,7 +20,8 @@ def params(root, tmp_path):
 
 
 def test_the_default_parameters_are_sound(params):
-    assert check(params.parent) == {"tokenizers": 3, "ngrams": 6, "networks": 3, "mixtures": 2}
+    counts = {"tokenizers": 3, "ngrams": 6, "networks": 3, "adapted": 0, "mixtures": 2}
+    assert check(params.parent) == counts
 
 
 def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, root):
@@ -50,6 +51,36 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
             "\nmixtures:\n",
             "\nmixtures:\n  kn9_char: {first: kn5_word, second: lstm_word}\n",
             '"kn9_char" is declared twice, in ngrams and in mixtures',
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_wrd, tokenizer: word, cache: {}}",
+            "adapted.c: model is 'lstm_wrd', which names no entry; did you mean \"lstm_word\"",
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: char, cache: {}}",
+            "adapted.c: lstm_word is over word tokens, not char",
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word, cache: {window: [5]}}",
+            'unknown key "cache.window"; did you mean "windows"?',
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word, windows: [5], cache: {}}",
+            'adapted.c: "windows" does not belong there but under "cache"',
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word, cache: {windows: 5}}",
+            'adapted.c: "cache.windows": Input should be a valid array (it is 5)',
+        ),
+        (
+            "\nadapted: {}",
+            "\nadapted:\n  c: {model: lstm_word, tokenizer: word}",
+            "adapts by nothing",
         ),
         ("    order: 9", "    ordre: 9", 'unknown key "ordre"; did you mean "order"?'),
         (

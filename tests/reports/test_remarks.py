@@ -204,3 +204,47 @@ def test_a_text_too_short_for_intervals_is_told_with_its_lines(full_board):
 def test_where_nothing_is_ranked_nothing_is_remarked(full_board):
     nothing = dataclasses.replace(full_board, models=(), certainty=None)
     assert remarks(View(nothing, (curve(LEARNING),))) == ()
+
+
+@pytest.fixture
+def adapting(one_metrics, plays):
+    found = {
+        "cache_word": one_metrics(
+            "cache_word", 1.2, group="adapted", adapts=True,
+            kind="lstm_word + neural cache (window 500, theta 0.3, weight 0.10)",
+        ),
+        "mix_word": one_metrics(
+            "mix_word", 1.1, group="mixtures", adapts=True, kind="0.50 cache_word + 0.50 kn_word",
+            parts=["cache_word", "kn_word"], weight=0.5,
+        ),
+        "kn_word": one_metrics("kn_word", 1.3),
+    }  # fmt: skip
+    return View(build([(name, one["group"]) for name, one in found.items()], found, KEY, plays))
+
+
+def test_what_adapts_is_marked_in_every_form_and_explained(adapting):
+    markdown, page = render_markdown(adapting), render_html(adapting)
+    shown = Console(width=200, record=True, file=io.StringIO())
+    shown.print(render_terminal(adapting))
+    terminal = shown.export_text()
+    assert page.count('<strong class="adapts">adapts</strong>') == 2
+    assert "<h3>Neural cache</h3>" in page
+    assert "<h3>Dynamic evaluation</h3>" not in page
+    for form in (markdown, terminal, page):
+        # Once among the ranked and once among the perplexities; the page marks the rank otherwise.
+        for name in ("cache_word", "mix_word"):
+            assert form.count(f"{name} (adapts)") == (1 if form is page else 2)
+        assert "kn_word (adapts)" not in form
+        said = "mix_word and cache_word adapt: they learn from the test text while reading it"
+        assert said in " ".join(form.split())
+    rows = list(csv.DictReader(io.StringIO(render_csv(adapting))))
+    assert [row["adapts"] for row in rows] == ["true", "true", "false"]
+    assert from_json(to_json(adapting.board)) == adapting.board
+
+
+def test_dynamic_evaluation_is_explained_where_it_is_used(one_metrics, plays):
+    kind = "lstm + dynamic evaluation (learning rate 0.001, decay 0.002)"
+    found = {"one": one_metrics("one", 1.2, group="adapted", adapts=True, kind=kind)}
+    view = View(build([("one", "adapted")], found, KEY, plays))
+    assert "<h3>Dynamic evaluation</h3>" in render_html(view)
+    assert remarks(view)[-1].startswith("one adapts: it learns from the test text")

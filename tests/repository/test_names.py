@@ -9,7 +9,8 @@ GOOD = """\
 tokenizers: {word: {kind: word}}
 ngrams: {kn: {tokenizer: word, method: kneser_ney, order: 3}}
 networks: {lstm: {tokenizer: word}}
-mixtures: {mix: {first: kn, second: lstm}}
+adapted: {cached: {model: lstm, tokenizer: word}}
+mixtures: {mix: {first: kn, second: cached}}
 """
 
 
@@ -26,11 +27,13 @@ mixtures: {mix: {first: kn, second: lstm}}
             r"networks\.lstm: tokenizer is 'wrod', which names no entry; did you mean \"word\"",
         ),
         (
-            "second: lstm",
+            "second: cached",
             "second: lsm",
             r"mixtures\.mix: second is 'lsm', which names no entry; did you mean \"lstm\"",
         ),
-        ("second: lstm", "second: mix", "which names no entry"),
+        ("second: cached", "second: mix", "which names no entry"),
+        ("model: lstm", "model: kn", r"adapted\.cached: model is 'kn', which names no entry"),
+        ("model: lstm", "model: cached", "which names no entry"),
         (
             "{kn: {tokenizer: word, method: kneser_ney, order: 3}}",
             "[]",

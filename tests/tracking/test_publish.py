@@ -321,3 +321,13 @@ def test_long_parameters_are_cut_with_a_word(repository, runs):
     about = runs(repository)["kn3"].data.params["about"]
     assert len(about) == 6000
     assert about.endswith("params.yaml)")
+
+
+def test_the_run_of_a_model_that_adapts_is_tagged(repository, runs):
+    path = repository / "scores/mix/summary.json"
+    path.write_text(json.dumps({**summary(repository, "mix"), "adapts": True}))
+    write_lock(repository)
+    publish(repository)
+    found = runs(repository)
+    assert {name for name in MODELS if tags.ADAPTS in found[name].data.tags} == {"mix"}
+    assert found["mix"].data.tags[tags.ADAPTS] == "true"

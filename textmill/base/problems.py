@@ -8,6 +8,7 @@ the message says whose it is.
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
@@ -87,7 +88,7 @@ def _owner(annotation: Any, place: tuple[Any, ...]) -> tuple[Any, Any]:
         return _owner(owner, place[1:]) if place[1:] else (owner, (by, members))
     if not place:
         return annotation, None
-    return _owner(get_type_hints(annotation, include_extras=True)[place[0]], place[1:])
+    return _owner(_hints(annotation)[place[0]], place[1:])
 
 
 def _union(annotation: Any) -> tuple[str, dict[str, Any]]:
@@ -106,8 +107,18 @@ def _homes(annotation: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _homes(member, path)
     elif is_dataclass(annotation):
         yield path, annotation
-        for name, hint in get_type_hints(annotation, include_extras=True).items():
+        for name, hint in _hints(annotation).items():
             yield from _homes(hint, f"{path}.{name}" if path else name)
+
+
+def _hints(dataclass: Any) -> dict[str, Any]:
+    """The annotation of each field, without the `| None` of one that may be left out."""
+    found = {}
+    for name, hint in get_type_hints(dataclass, include_extras=True).items():
+        given = [one for one in get_args(hint) if one is not NoneType]
+        is_optional = get_origin(hint) is UnionType and len(given) == 1
+        found[name] = given[0] if is_optional else hint
+    return found
 
 
 def _names(dataclass: Any) -> list[str]:
@@ -119,7 +130,7 @@ def _without_tags(annotation: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
     if not place:
         return ()
     if is_dataclass(annotation):
-        hint = get_type_hints(annotation, include_extras=True).get(str(place[0]))
+        hint = _hints(annotation).get(str(place[0]))
         return (place[0], *_without_tags(hint, place[1:]))
     if get_origin(annotation) is Annotated:
         return _without_tags(_union(annotation)[1].get(str(place[0])), place[1:])

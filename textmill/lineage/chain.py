@@ -53,7 +53,7 @@ def check_model(name: str, root: Path = Path()) -> None:
 
 
 def model_path(name: str, locked: Mapping[str, LockedStage]) -> str:
-    """What the model is: its files, or for a mixture, which has none, its scores."""
+    """What the model is: its files, or its scores: a mixture has none, nor one that adapts."""
     outs = {path for stage in locked.values() for path in stage.outs}
     return next(
         (path for path in (str(layout.model(name)), str(layout.scores(name))) if path in outs), ""

@@ -41,10 +41,11 @@ were when this was last published.
 
 def of_model(summary: Mapping[str, Any], path: str, md5: str, stage: str) -> str:
     """What a model is and where its files are."""
+    adapts = "\nAdapts: it learns from the test text while reading it.\n"
     not_ranked = f"\nNot ranked: {summary['why_not']}\n" if summary.get("why_not") else ""
     return f"""\
 **{summary["name"]}**: {summary["kind"]}, over {summary["tokenizer"]} tokens.
-{not_ranked}
+{not_ranked}{adapts if summary.get("adapts") else ""}
 Where `dvc.lock` has `{path}` with md5 `{md5}` (stage `{stage}`), `dvc pull {path}` brings its
 files and `textmill trace {summary["name"]}` prints where they came from.
 """

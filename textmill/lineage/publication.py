@@ -2,7 +2,8 @@
 
 A model is found again by its identity: the hash of its files, as dvc.lock has it, and the
 comparison key. So the same model published from two machines is one, and a model trained anew to
-the same bytes is no new one. A mixture has no files: it is its parts and its weight.
+the same bytes is no new one. A mixture has no files: it is its parts and its weight, as a
+model that adapts is its network and what was chosen for it.
 """
 
 import csv
@@ -58,6 +59,7 @@ class ModelRecord:
     path: str
     md5: str
     ranked: bool
+    adapts: bool
     params: Mapping[str, str]
     metrics: Mapping[str, Mapping[str, float]]
     curve: tuple[Point, ...]
@@ -213,16 +215,23 @@ def _identities(
 ) -> dict[str, str]:
     """By name. A model whose files dvc.lock does not know is left out: it is not made yet."""
     md5s = {path: file.md5 for stage in locked.values() for path, file in stage.outs.items()}
-    found = {
-        name: digest([md5s[path], key])
-        for name in summaries
-        if (path := str(layout.model(name))) in md5s
-    }
-    for name, summary in summaries.items():
-        parts = summary.get("parts") or ()
-        if parts and all(part in found for part in parts):
+    found: dict[str, str] = {}
+    # What has no files of its own is made of others, and a mixture's parts may be such themselves.
+    for name in sorted(summaries, key=lambda one: _depth(summaries[one])):
+        summary, path = summaries[name], str(layout.model(name))
+        adapted, parts = summary.get("adapted"), summary.get("parts") or ()
+        if path in md5s:
+            found[name] = digest([md5s[path], key])
+        elif adapted and adapted["model"] in found:
+            found[name] = digest([found[adapted["model"]], adapted, key])
+        elif parts and all(part in found for part in parts):
             found[name] = digest([[found[part] for part in parts], f"{summary['weight']:.6f}", key])
     return found
+
+
+def _depth(summary: Mapping[str, Any]) -> int:
+    """0 for a model of its own files, 1 for one that adapts, 2 for a mixture."""
+    return 2 if summary.get("parts") else 1 if summary.get("adapted") else 0
 
 
 def _model(
@@ -246,6 +255,7 @@ def _model(
         path=path,
         md5=stage.outs[path].md5,
         ranked=name in {entry.name for entry in board.models},
+        adapts=bool(summary.get("adapts")),
         params=_params(summary, stage, locked),
         metrics=_metrics(summary),
         curve=curve(root / layout.history(name)),

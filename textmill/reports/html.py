@@ -20,7 +20,12 @@ from textmill.reports.remarks import remarks
 from textmill.reports.view import View
 
 FILES_SHOWN = 6
-GROUPS = {"ngrams": "n-gram model", "networks": "network", "mixtures": "mixture"}
+GROUPS = {
+    "ngrams": "n-gram model",
+    "networks": "network",
+    "adapted": "adapting",
+    "mixtures": "mixture",
+}
 
 
 def render_html(view: View) -> str:
@@ -33,6 +38,7 @@ def render_html(view: View) -> str:
         "whole": wording.whole,
         "p_value": differences.p_value,
         "together": _together,
+        "marked": views.perplexity_name,
     }
     return render("textmill.reports", "leaderboard.html", filters, _context(view))
 

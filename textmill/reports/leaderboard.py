@@ -147,6 +147,7 @@ def _entry(rank: int, name: str, group: str, found: Mapping[str, Any]) -> Entry:
         bytes_on_disk=found["bytes_on_disk"],
         parts=tuple(found.get("parts") or ()),
         weight=found.get("weight"),
+        adapts=found.get("adapts", False),
     )
 
 
@@ -180,6 +181,7 @@ def _tokenization(fingerprint: str, group: list[Mapping[str, Any]]) -> Tokenizat
                 name=one["name"],
                 perplexity=one["test"]["perplexity"],
                 perplexity_valid=_finite(one["valid"]["perplexity"]),
+                adapts=one.get("adapts", False),
             )
             for rank, one in enumerate(group, start=1)
         ),

@@ -14,6 +14,8 @@ METHODS = {
     "additive": r"add-[\d.e-]+, order \d+",
     "uniform": r"uniform",
     "lstm": r"LSTM, \d+ x \d+",
+    "cache": r".+neural cache \(.+\)",
+    "dynamic": r".+dynamic evaluation \(.+\).*",
 }
 MIXTURE = "mixture"
 TOKENS = ("char", "subword", "word")

@@ -31,6 +31,7 @@ CSV_COLUMNS = (
     "ngrams",
     "bytes_on_disk",
     "contaminated",
+    "adapts",
 )
 
 _SIGNS = re.compile(r"[\\`*<>|~]|(?<!\w)_|_(?!\w)|(?<=\])\(|^[#+-](?=\s)")
@@ -57,6 +58,7 @@ def render_csv(view: View) -> str:
         interval = entry.behind
         overlap = view.board.text.overlap
         values["contaminated"] = str(overlap.is_contaminated).lower() if overlap else None
+        values["adapts"] = str(entry.adapts).lower()
         values["behind"] = interval.difference if interval else None
         values["behind_low"] = interval.low if interval else None
         values["behind_high"] = interval.high if interval else None
@@ -91,7 +93,7 @@ def render_markdown(view: View) -> str:
         rows = [
             [
                 str(model.rank),
-                model.name,
+                views.perplexity_name(model),
                 wording.perplexity(model.perplexity),
                 wording.perplexity(model.perplexity_valid),
             ]

@@ -43,6 +43,8 @@ class Entry:
     """The two models of a mixture, else none."""
     weight: float | None
     """Weight of the first part."""
+    adapts: bool
+    """Whether it, or a part of it, learns from the test text while it is scored on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Perplexity:
     name: str
     perplexity: float
     perplexity_valid: float | None
+    adapts: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ def remarks(view: View) -> tuple[str, ...]:
     return (
         *_contaminated(view),
         *_short_text(view),
+        *_adapting(view),
         *_no_better_than_nothing(view),
         *_learning(view),
         *_mixtures_of_one(view),
@@ -68,6 +69,19 @@ def _short_text(view: View) -> list[str]:
     return [
         f"The test text is too short for intervals ({lines} lines): small differences mean nothing."
     ]
+
+
+def _adapting(view: View) -> list[str]:
+    """Models that have an advantage over the rest: they learn from the test text itself."""
+    names = [entry.name for entry in view.board.models if entry.adapts]
+    if not names:
+        return []
+    learns = "adapts: it learns" if len(names) == 1 else "adapt: they learn"
+    remark = (
+        f"{_listed(names)} {learns} from the test text while reading it, each token scored first. "
+        "The others stay as they were trained."
+    )
+    return [remark]
 
 
 def _no_better_than_nothing(view: View) -> list[str]:

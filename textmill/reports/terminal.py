@@ -117,5 +117,9 @@ def _perplexity_table(one: Tokenization) -> Table:
     table.add_column(Text(one.tokenizer), no_wrap=True)
     table.add_column("perplexity", justify="right")
     for model in one.models:
-        table.add_row(str(model.rank), Text(model.name), wording.perplexity(model.perplexity))
+        table.add_row(
+            str(model.rank),
+            Text(views.perplexity_name(model)),
+            wording.perplexity(model.perplexity),
+        )
     return table

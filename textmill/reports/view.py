@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from textmill.reports import wording
 from textmill.reports.curves import Curve
-from textmill.reports.records import Entry, Leaderboard
+from textmill.reports.records import Entry, Leaderboard, Perplexity
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,18 @@ class Column:
 
 
 def marked_name(entry: Entry, view: View) -> str:
-    """`kn5_word`, or `kn5_word (contaminated)` where the test text stands in train."""
-    return f"{entry.name} (contaminated)" if view.board.text.is_contaminated else entry.name
+    """`kn5_word`, or `kn5_word (contaminated)` where the test text stands in train.
+
+    `cache_word (adapts)` learns from the test text while it reads it.
+    """
+    marks = {"contaminated": view.board.text.is_contaminated, "adapts": entry.adapts}
+    named = ", ".join(mark for mark, holds in marks.items() if holds)
+    return f"{entry.name} ({named})" if named else entry.name
+
+
+def perplexity_name(one: Perplexity) -> str:
+    """The name in a list of perplexities, marked where the model adapts."""
+    return f"{one.name} (adapts)" if one.adapts else one.name
 
 
 COLUMNS = (

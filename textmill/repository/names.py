@@ -14,7 +14,7 @@ from textmill.base.errors import UserError, nearest, shown
 from textmill.repository import layout
 from textmill.repository.stages import read_yaml
 
-GROUPS = ("corpora", "tokenizers", "ngrams", "networks", "mixtures")
+GROUPS = ("corpora", "tokenizers", "ngrams", "networks", "adapted", "mixtures")
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -40,9 +40,11 @@ def check_names(root: Path = Path()) -> None:
             where=str(layout.PARAMS),
             next_step=f"known: {', '.join(corpora)}",
         )
-    models = [*_entries(params, "ngrams"), *_entries(params, "networks")]
-    for group in ("ngrams", "networks"):
+    networks = [*_entries(params, "networks")]
+    models = [*_entries(params, "ngrams"), *networks, *_entries(params, "adapted")]
+    for group in ("ngrams", "networks", "adapted"):
         _check_references(params, group, ("tokenizer",), [*_entries(params, "tokenizers")])
+    _check_references(params, "adapted", ("model",), networks)
     _check_references(params, "mixtures", ("first", "second"), models)
 
 

@@ -159,6 +159,8 @@ def _tags(target: Target, record: ModelRecord) -> dict[str, str]:
         "dvc.stage": record.stage,
         "tokenizer.fingerprint": record.tokenizer_fingerprint,
     }
+    if record.adapts:
+        marks[tags.ADAPTS] = "true"
     return marks if record.ranked else {**marks, tags.NOT_RANKED: "true"}
 
 

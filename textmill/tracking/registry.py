@@ -106,7 +106,7 @@ def _registered(store: Store, name: str, publication: Publication) -> Registered
 
 
 def _add_version(store: Store, name: str, model: str, run: Run) -> None:
-    wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT)
+    wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT, tags.ADAPTS)
     marks = {tag: run.data.tags[tag] for tag in wanted if tag in run.data.tags}
     made = model_id(run)
     store.client.create_model_version(

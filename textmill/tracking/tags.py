@@ -18,6 +18,8 @@ FILES = "textmill.files"
 LINES = "textmill.lines"
 """Digest of the lines in a model's artifact; set after it."""
 NOT_RANKED = "textmill.not_ranked"
+ADAPTS = "textmill.adapts"
+"""On a model that learns from the test text while it is scored on it."""
 
 PARENT, CHILD = "leaderboard", "model"
 RUN, RESTORED = "run", "restored"

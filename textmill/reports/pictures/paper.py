@@ -18,8 +18,8 @@ from textmill.reports.view import View
 
 FAR_BEHIND = 1.6
 """A model that needs this many times the bits of the best stands at the edge."""
-MARKERS = {"ngrams": "o", "networks": "D", "mixtures": "s"}
-OTHER_MARKER = "^"
+MARKERS = {"ngrams": "o", "networks": "D", "adapted": "^", "mixtures": "s"}
+OTHER_MARKER = "v"
 LETTER = 0.62
 """Width of a letter for its size; generous, since the page's font is not known."""
 

@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from textmill.reports.pictures import svg
-from textmill.reports.pictures.paper import Paper, quiet
+from textmill.reports.pictures.column import column
 from textmill.reports.pictures.svg import colour
 from textmill.reports.tokens.tables import ORDERS, Report
-
-PAPER = Paper("column", 350, 11)
-HEIGHT = 270.0
 
 
 def zipf(report: Report, number: int) -> str:
     """Count against rank on logarithmic scales, a line an order, dashed what was fitted."""
-    figure, axes = _paper("rank", "count")
+    figure, axes = column("rank", "count")
     for order in ORDERS:
         paint = colour(order_role(order))
         axes.plot(*report.curve(order), color=paint, linewidth=2)
@@ -33,7 +28,7 @@ def zipf(report: Report, number: int) -> str:
 
 def coverage(reports: Sequence[Report], roles: Mapping[str, str]) -> str:
     """Share of validation's running tokens that the most frequent types make up."""
-    figure, axes = _paper("most frequent types", "share of tokens")
+    figure, axes = column("most frequent types", "share of tokens")
     for report in reports:
         axes.plot(*report.coverage("valid"), color=colour(roles[report.name]), linewidth=2)
     axes.set_xlim(left=0)
@@ -46,7 +41,7 @@ def coverage(reports: Sequence[Report], roles: Mapping[str, str]) -> str:
 
 def lengths(reports: Sequence[Report], roles: Mapping[str, str], of: str) -> str:
     """Shares of train by length; no curve where all have one length."""
-    figure, axes = _paper(of, "share of train")
+    figure, axes = column(of, "share of train")
     axes.set_xscale("log")
     for report in reports:
         x, y = report.lengths(of)
@@ -62,26 +57,6 @@ def lengths(reports: Sequence[Report], roles: Mapping[str, str], of: str) -> str
 def order_role(order: int) -> str:
     """The colour of an order of n-grams."""
     return f"series-{order - 1}"
-
-
-def _paper(label: str, height: str) -> tuple[Figure, Axes]:
-    """A figure with one picture; what stands below it, and what above the vertical axis."""
-    figure = svg.new_figure(PAPER.width, HEIGHT)
-    left, foot = 4.4 * PAPER.letters / PAPER.width, 3.8 * PAPER.letters / HEIGHT
-    head = 1 - 2.4 * PAPER.letters / HEIGHT
-    axes = figure.add_axes((left, foot, 0.97 - left, head - foot))
-    quiet(axes, PAPER, label)
-    axes.locator_params(axis="y", nbins=6)
-    axes.annotate(
-        height,
-        (0, 1),
-        (-3.6 * PAPER.letters, 0.9 * PAPER.letters),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=0.95 * PAPER.letters,
-        color=colour("muted"),
-    )
-    return figure, axes
 
 
 def _whole_numbers() -> MaxNLocator:

@@ -1,0 +1,135 @@
+"""Dynamic evaluation: its step by hand, and what must not change."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from textmill.adapting.dynamic import (
+    EPSILON,
+    DynamicNetwork,
+    gradient_rms,
+    read_dynamically,
+)
+from textmill.adapting.stream import Segment, read_stream
+from textmill.neural.columns import Columns
+from textmill.neural.state import Piece, pieces
+from textmill.neural.text import TrainingText
+from textmill.scoring.likelihood import token_nats
+from textmill.tokenizers.vocabulary import BEGIN
+
+
+@pytest.fixture
+def rms(model, lines, config):
+    text = TrainingText(lines, model.vocabulary, 0)
+    columns = Columns(text, batch=config.batch, bptt=config.bptt, seed=0)
+    return gradient_rms(model.network, columns, batch=config.batch)
+
+
+def score(model, rms, lines, learning_rate, decay=0.0, segment=4):
+    segments = read_dynamically(
+        model.network, rms, lines, learning_rate=learning_rate, decay=decay, segment=segment
+    )
+    return np.concatenate([one.nats for one in segments])
+
+
+def test_a_stream_that_learns_nothing_costs_what_plain_scoring_says(model, lines):
+    nats = np.concatenate([one.nats for one in read_stream(model.network, lines, segment=5)])
+    assert nats == pytest.approx(token_nats(model, lines), abs=1e-12)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_learning_rate_zero_is_the_static_score_bit_for_bit(model, rms, lines, decay):
+    static = np.concatenate([one.nats for one in read_stream(model.network, lines, segment=4)])
+    assert np.array_equal(score(model, rms, lines, 0.0, decay), static)
+    assert not np.array_equal(score(model, rms, lines, 0.01, decay), static)
+
+
+def test_later_tokens_change_no_earlier_score(model, rms, lines):
+    at = 30
+    tokens = lines.tokens.copy()
+    tokens[at] = 3 if tokens[at] != 3 else 4
+    changed = dataclasses.replace(lines, tokens=tokens)
+    one, two = (score(model, rms, x, 0.02) for x in (lines, changed))
+    assert np.array_equal(one[:at], two[:at])
+    assert np.all(one[at:] != two[at:])
+
+
+def test_what_was_learnt_is_carried_to_the_next_document_but_not_to_the_next_split(
+    model, rms, lines
+):
+    second = lines.doc_offsets[1]
+    whole = score(model, rms, lines, 0.02)
+    alone = dataclasses.replace(
+        lines, tokens=lines.tokens[second:], offsets=lines.offsets[2:] - second, doc=lines.doc[2:]
+    )
+    assert np.all(whole[second : second + 4] != score(model, rms, alone, 0.02)[:4])
+    assert np.array_equal(score(model, rms, lines, 0.02), whole)
+
+
+def test_it_learns_a_text_that_repeats_itself(model, rms, lines_of):
+    lines = lines_of([[[5, 8, 3, 11]] * 30])
+    static, dynamic = score(model, rms, lines, 0.0), score(model, rms, lines, 0.02)
+    assert dynamic[-40:].mean() < 0.7 * static[-40:].mean()
+
+
+def test_a_step_is_the_rule_of_the_paper(model, rms):
+    rate, decay = 0.03, 0.2
+    dynamic = DynamicNetwork(model.network, rms, learning_rate=rate, decay=decay)
+    trained = [weight.detach().clone() for weight in model.network.parameters()]
+    segment = Segment(
+        torch.tensor([[BEGIN], [4]]), model.network.zero_state(1), torch.tensor([4, 7])
+    )
+    dynamic.learn(segment)  # the first step has nothing to draw back yet
+    network, weights = dynamic.network, list(dynamic.network.parameters())
+    before = [weight.detach().clone() for weight in weights]
+    reading = network(segment.inputs, segment.state, [Piece(slice(None), None)])
+    loss = functional.nll_loss(network.log_probs(reading.output[:, 0]), segment.ids)
+    gradients = torch.autograd.grad(loss, weights)
+    dynamic.learn(segment)
+    mean = torch.cat([one.flatten() for one in rms]).mean()
+    for i, weight in enumerate(weights):
+        pull = torch.clamp(rms[i] / mean, max=1 / decay)
+        step = -rate * gradients[i] / (rms[i] + EPSILON * mean)
+        wanted = before[i] + step + decay * pull * (trained[i] - before[i])
+        assert torch.allclose(weight, wanted, rtol=0, atol=1e-13)
+    untouched = list(model.network.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(untouched, trained, strict=True))
+
+
+def test_the_rms_is_that_of_the_training_gradients(model, lines, config):
+    """One chunk that holds the whole text: its gradient itself, dropout off."""
+    columns = Columns(TrainingText(lines, model.vocabulary, 0), batch=1, bptt=1000, seed=0)
+    found = gradient_rms(model.network, columns, batch=1)
+    model.network.eval()
+    nats = [one.nats for one in read_stream(model.network, lines)]
+    chunk = columns.chunk(0)
+    reading = model.network(chunk.inputs, model.network.zero_state(1), list(pieces(chunk.starts)))
+    loss = functional.nll_loss(model.network.log_probs(reading.output[:, 0]), chunk.targets[:, 0])
+    assert loss.item() == pytest.approx(np.concatenate(nats).mean(), abs=1e-12)
+    gradients = torch.autograd.grad(loss, list(model.network.parameters()))
+    for rms, gradient in zip(found, gradients, strict=True):
+        assert torch.allclose(rms, gradient.abs(), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"architecture": "gru"},
+        {"head": "adaptive", "cutoffs": (5, 9)},
+        {"architecture": "attention_lstm"},
+    ],
+    ids=str,
+)
+def test_other_architectures_and_heads_learn_too(make_model, lines, lines_of, options):
+    model, config = make_model(**options)
+    text = TrainingText(lines, model.vocabulary, 0)
+    columns = Columns(text, batch=config.batch, bptt=config.bptt, seed=0)
+    rms = gradient_rms(model.network, columns, batch=config.batch)
+    static = token_nats(model, lines)
+    assert score(model, rms, lines, 0.0) == pytest.approx(static, abs=1e-12)
+    repeating = lines_of([[[5, 8, 3, 11]] * 30])
+    before, after = (score(model, rms, repeating, rate)[-40:].mean() for rate in (0.0, 0.02))
+    assert after < 0.8 * before

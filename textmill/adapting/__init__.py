@@ -1,0 +1,1 @@
+"""Models that go on learning from the text they are scored on: neural cache, dynamic evaluation."""

@@ -1,0 +1,1 @@
+"""Why networks behave as they do, on one page."""
