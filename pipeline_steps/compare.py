@@ -14,6 +14,7 @@ from textmill.reports.certainty import with_certainty
 from textmill.reports.curves import learning_curves
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import Declared, build, declared_models, text_facts
+from textmill.reports.ngrams import render_ngrams
 from textmill.reports.plain import render_csv, render_json, render_markdown
 from textmill.reports.view import View
 from textmill.repository import layout
@@ -33,13 +34,15 @@ _log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Write `reports/leaderboard.{json,csv,md,html}`."""
+    """Write `reports/leaderboard.{json,csv,md,html}` and `reports/ngrams.csv`."""
     params = settings.load("compare")
     declared = declared_models({group: params.get(group) for group in GROUPS})
     forget_undeclared(declared)
     view = standings(declared)
     for ending, render in RENDERERS.items():
         write_atomically(layout.REPORTS / f"leaderboard.{ending}", render(view))
+    ngrams = render_ngrams(view.board, params.get("ngrams") or {})
+    write_atomically(layout.REPORTS / "ngrams.csv", ngrams)
 
 
 def forget_undeclared(declared: Declared) -> None:

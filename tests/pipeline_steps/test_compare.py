@@ -124,14 +124,16 @@ def test_the_declared_models_are_ranked_from_their_files(repository):
 
 
 def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeypatch):
-    groups = {"ngrams": {"kn": {}}, "networks": {"lstm": {}}, "mixtures": None}
+    kn = {"method": "kneser_ney", "order": 3}
+    groups = {"ngrams": {"kn": kn}, "networks": {"lstm": {}}, "mixtures": None}
     monkeypatch.setattr("pipeline_steps.settings.load", lambda stage: groups)
     written = []
     for _ in range(2):
         compare.main()
         files = sorted(Path("reports").iterdir())
         assert [file.name for file in files] == [
-            f"leaderboard.{ending}" for ending in ("csv", "html", "json", "md")
+            *(f"leaderboard.{ending}" for ending in ("csv", "html", "json", "md")),
+            "ngrams.csv",
         ]
         written.append([file.read_bytes() for file in files])
     assert written[0] == written[1]
@@ -143,3 +145,8 @@ def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeyp
         ("kn", 1.5),
         ("lstm", 1.75),
     ]
+    with Path("reports/ngrams.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["name"], row["method"], row["order"]) == ("kn", "kneser_ney", "3")
+    assert float(row["bits_per_byte"]) == 1.5
+    assert float(row["perplexity"]) > 1

@@ -108,7 +108,7 @@ def test_a_stage_depends_on_the_code_it_runs(root, name):
 def test_every_stage_says_what_it_does(root):
     graph = (root / "dvc.yaml").read_text()
     assert graph.count("desc:") == len(STAGES)
-    assert len(graph.splitlines()) < 160
+    assert len(graph.splitlines()) < 170
 
 
 def test_package_folders_hold_only_docstrings(root):
