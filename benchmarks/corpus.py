@@ -7,6 +7,7 @@ regular expression, `split`, `Counter` and a dictionary; HuggingFace is `tokeniz
 `datasets.map` with two processes; sentencepiece encodes with its own threads and keeps nothing.
 For subwords the model is learnt before: both sides encode with it. The spelling model, which no
 other way has, is a row of its own. Then memory, and time and memory for four times the text.
+`--quick` takes one short text and leaves out compiling and growth.
 
     python -m benchmarks.corpus [--quick] [--json FILE] [--texts NAME ...] [--rounds N]
 """
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def measure(scratch: Path, names: list[str], rounds: int, *, quick: bool) -> list[Row]:
-    rows = kernels(scratch / "kernels", quick=quick)
+    rows = [] if quick else kernels(scratch / "kernels")
     for name in ["some text"] if quick else names:
         lines = some_text(30_000) if quick else lines_of_text(name)
         if lines is None:
@@ -58,8 +59,8 @@ def measure(scratch: Path, names: list[str], rounds: int, *, quick: bool) -> lis
         for kind in ("word", "char"):
             rows += against_others(name, kind, folder, 1 if quick else rounds, quick=quick)
         rows += against_sentencepiece(name, folder, 1 if quick else rounds, quick=quick)
-    if quick or names[-1] == "novels100":
-        rows += growth(folder, lines, scratch / "four", quick=quick)
+    if not quick and names[-1] == "novels100":
+        rows += growth(folder, lines, scratch / "four")
     return rows
 
 
@@ -139,7 +140,7 @@ def processor_ratio(runs: dict[str, list[Run]], way: str) -> Row:
     return Row("    in processor seconds", ratio, "x", against=way)
 
 
-def kernels(folder: Path, *, quick: bool) -> list[Row]:
+def kernels(folder: Path) -> list[Row]:
     """What a first run compiles, and what every process that splits a text loads."""
     make_folder(folder, some_text(1000))
     os.environ["NUMBA_CACHE_DIR"] = str(folder / "compiled")
@@ -147,8 +148,8 @@ def kernels(folder: Path, *, quick: bool) -> list[Row]:
     del os.environ["NUMBA_CACHE_DIR"]
     first = sum(run["starting"] for run in runs[: len(CONFIGS)])
     loading = statistics.median(run["starting"] for run in runs[len(CONFIGS) :])
-    once = timing("kernels: three first runs", first, "s", quick=quick, at_most=6 + 3 * loading)
-    return [once, timing("  every later start", loading, "s", quick=quick)]
+    once = timing("kernels: three first runs", first, "s", quick=False, at_most=6 + 3 * loading)
+    return [once, timing("  every later start", loading, "s", quick=False)]
 
 
 def against_others(name: str, kind: str, folder: Path, rounds: int, *, quick: bool) -> list[Row]:
@@ -186,18 +187,18 @@ def against_sentencepiece(name: str, folder: Path, rounds: int, *, quick: bool) 
     ]
 
 
-def growth(folder: Path, lines: list[str], four: Path, *, quick: bool) -> list[Row]:
+def growth(folder: Path, lines: list[str], four: Path) -> list[Row]:
     """Peak memory, and what four times the text takes of it and of time."""
     make_folder(four, lines * 4)
     rows = []
-    for kind in ["word"] if quick else CONFIGS:
+    for kind in CONFIGS:
         once, more = (child("ours", kind, place, watch=True) for place in (folder, four))
         peak, ratio = once["megabytes"], more["megabytes"] / once["megabytes"]
         time_ratio = more["processor"] / once["processor"]
         rows += [
-            timing(f"{kind}: peak memory", peak, "MB", at_most=1500, quick=quick),
-            timing("  of four times the text", ratio, "x", at_most=1.25, quick=quick),
-            timing("  processor seconds for it", time_ratio, "x", at_most=4.4, quick=quick),
+            timing(f"{kind}: peak memory", peak, "MB", at_most=1500, quick=False),
+            timing("  of four times the text", ratio, "x", at_most=1.25, quick=False),
+            timing("  processor seconds for it", time_ratio, "x", at_most=4.4, quick=False),
         ]
     return rows
 

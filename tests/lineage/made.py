@@ -119,6 +119,7 @@ PARAMS = {
             "warmup": 1,
         },
     },
+    "adapted": {},
     "mixtures": {"mix": {"first": "lstm", "second": "kn3"}},
 }
 GROUPS = ("ngrams", "networks", "mixtures")
