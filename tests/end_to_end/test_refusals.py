@@ -59,7 +59,9 @@ def test_a_folder_without_params_is_named(repository, tmp_path):
 def test_a_model_that_a_mixture_still_names_cannot_be_removed_in_silence(repository):
     text = (repository.path / "params.yaml").read_text()
     start, stop = text.index("networks:"), text.index("mixtures:")
-    (repository.path / "params.yaml").write_text(text[:start] + "networks: {}\n" + text[stop:])
+    (repository.path / "params.yaml").write_text(
+        text[:start] + "networks: {}\nadapted: {}\n" + text[stop:]
+    )
     output = refused(repository, "dvc", "repro")
     assert "mixtures.mix_subword: second is 'lstm_subword', which names no entry" in output
     assert (repository.path / "scores/lstm_subword").is_dir()

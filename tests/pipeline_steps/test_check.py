@@ -254,7 +254,8 @@ def test_rules_of_ones_own_are_found_in_the_repository(cleaning):
 def test_a_rule_that_could_not_start_is_found_before_the_stage_runs(
     cleaning, monkeypatch, text, message
 ):
-    monkeypatch.setitem(sys.modules, "py3langid", None)
+    for module in ("py3langid", "py3langid.langid"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UserError) as caught:
         cleaning(text)
     assert str(caught.value).startswith("params.yaml: corpora.sotu: cleaning: ")
