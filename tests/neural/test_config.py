@@ -88,3 +88,10 @@ def test_a_network_is_named_by_its_architecture(
 def test_a_word_that_is_no_choice_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         TypeAdapter(NetworkConfig).validate_python({**ENTRY, **change})
+
+
+@pytest.mark.parametrize("name", ["hidden", "embedding", "bptt", "batch", "layers", "processes"])
+def test_absurd_sizes_are_refused_before_torch_sees_them(name):
+    given = {"tokenizer": "word", "embedding": 8, "hidden": 8, "steps": 200, "evaluate_every": 10}
+    with pytest.raises(ValueError, match=name):
+        NetworkConfig(**given | {name: (1 << 63) - 1})

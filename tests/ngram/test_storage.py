@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from textmill.base.errors import UserError
+from textmill.ngram import storage
 from textmill.ngram.checksum import checksum
 from textmill.ngram.storage import load, save
 from textmill.tokenizers.vocabulary import END
@@ -97,13 +98,33 @@ def test_a_damaged_file_is_refused_by_name(saved, name, damage):
     ("change", "named"),
     [
         ({"format": 99}, "no n-gram model of this version"),
+        ({"ngrams": [6, 11]}, "it is not as it was written"),
+        ({"config": {"method": "kneser_ney", "order": 3, "colour": 1}}, "not as it was written"),
+        ({"files": []}, "not as it was written"),
+    ],
+)
+def test_a_summary_that_was_changed_is_refused(saved, change, named):
+    """Widths and lengths that are not the columns' own would be read past their ends."""
+    model, folder = saved
+    content = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(content | change))
+    with pytest.raises(UserError, match=named):
+        load(folder, model.vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
         ({"config": {"method": "kneser_ney", "order": 3, "colour": 1}}, "colour"),
         ({"files": [{"name": "order-1.arrow"}]}, "checksum"),
     ],
 )
 def test_a_summary_that_describes_no_model_is_refused(saved, change, named):
+    """As another program might write it, with a checksum that fits."""
     model, folder = saved
-    content = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(content | change))
+    content = json.loads((folder / "model.json").read_text()) | change
+    del content["checksum"]
+    content["checksum"] = storage._checksum_of(content)
+    (folder / "model.json").write_text(json.dumps(content))
     with pytest.raises(UserError, match=named):
         load(folder, model.vocabulary)

@@ -147,7 +147,15 @@ def _tune_dynamic(
         nats = float(np.concatenate([segment.nats for segment in segments]).mean())
         _log.info("learning rate %g, decay %g: %.4f nats a token", rate, decay, nats)
         found.append((nats, settings))
-    return _best(found)
+    best = _best(found)
+    static = float(np.concatenate([one.nats for one in read_stream(network, lines)]).mean())
+    if min(nats for nats, _ in found if np.isfinite(nats)) > static:
+        _log.warning(
+            "dynamic evaluation makes the network worse than its %.4f nats a token without: "
+            "try lower learning_rates in params.yaml",
+            static,
+        )
+    return best
 
 
 def _tune_cache(segments: Sequence[Scored], config: CacheConfig) -> CacheSettings:

@@ -22,12 +22,17 @@ PROMPT = 32
 """Tokens at most that are given; less of a short document: a quarter of it."""
 
 
-def exposure(model: LanguageModel, ids_TB: np.ndarray, *, seed: int = 0) -> Exposure:
-    """Nats at each distance from the prompts, which are the beginnings of the excerpts."""
+def exposure(model: LanguageModel, ids_TB: np.ndarray, *, seed: int = 0) -> Exposure | None:
+    """Nats at each distance from the prompts, which are the beginnings of the excerpts.
+
+    None for a model to which part of the real text is impossible: its mean says nothing.
+    """
     length = min(PROMPT, len(ids_TB) // 4)
     prompts_BT, real_BT = ids_TB[:length].T, ids_TB[length:].T
     _, state = model.score(prompts_BT, model.start(len(prompts_BT)))
     forced_BT, _ = model.score(real_BT, state)
+    if not np.isfinite(forced_BT).all():
+        return None
     own_BT = _roll_out(model, state, real_BT.shape, np.random.default_rng(seed))
     differences_B = own_BT.mean(axis=1) - forced_BT.mean(axis=1)
     error = differences_B.std(ddof=1) / np.sqrt(len(differences_B)) if len(differences_B) > 1 else 0

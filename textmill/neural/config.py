@@ -23,10 +23,13 @@ Truncation = Literal["fixed", "variable", "random"]
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
 
-MOST_THREADS = 1024
+MOST = 1024
 LARGEST_FLOAT = 1e30
 LARGEST_INTEGER = (1 << 63) - 1
 """Beyond them float32 overflows and no integer fits 64 bits."""
+LARGEST_SIZE = (1 << 31) - 1
+DEFAULT_WARMUP = 100
+_SIZES = ("embedding", "hidden", "window", "bptt", "batch")
 
 _POSITIVE = (
     "embedding",
@@ -119,7 +122,7 @@ class NetworkConfig:
     momentum: float | None = None
     learning_rate: float = 2e-3
     schedule: Schedule = "cosine"
-    warmup: int = 100
+    warmup: int = DEFAULT_WARMUP
     decay: float | None = None
     decay_every: int | None = None
     weight_decay: float = 0.01
@@ -140,18 +143,7 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         for name, value in settled(asdict(self)).items():
             object.__setattr__(self, name, value)
-        for name in _POSITIVE:
-            self._check(name, "must be greater than 0", lambda value: value > 0)
-        for name in _NOT_NEGATIVE:
-            self._check(name, "must not be negative", lambda value: value >= 0)
-        for name in _POSITIVE + _NOT_NEGATIVE:
-            most = LARGEST_FLOAT if isinstance(getattr(self, name), float) else LARGEST_INTEGER
-            self._check(name, f"must be at most {most}", lambda value, most=most: value <= most)
-        for name in _BELOW_ONE:
-            self._check(name, "must lie in [0, 1)", lambda value: 0 <= value < 1)
-        for name in _BETWEEN:
-            self._check(name, "must lie between 0 and 1", lambda value: 0 < value < 1)
-        self._check("threads", f"must be {MOST_THREADS} or less", lambda n: n <= MOST_THREADS)
+        self._check_bounds()
         self._check_cutoffs()
         self._check_budget()
         if self.batch % self.processes:
@@ -194,6 +186,23 @@ class NetworkConfig:
         if value is not None and not holds(value):
             raise ValueError(f"{name} {rule}, not {value}")
 
+    def _check_bounds(self) -> None:
+        for name in _POSITIVE:
+            self._check(name, "must be greater than 0", lambda value: value > 0)
+        for name in _NOT_NEGATIVE:
+            self._check(name, "must not be negative", lambda value: value >= 0)
+        for name in _POSITIVE + _NOT_NEGATIVE:
+            most = LARGEST_FLOAT if isinstance(getattr(self, name), float) else LARGEST_INTEGER
+            self._check(name, f"must be at most {most}", lambda value, most=most: value <= most)
+        for name in _BELOW_ONE:
+            self._check(name, "must lie in [0, 1)", lambda value: 0 <= value < 1)
+        for name in _BETWEEN:
+            self._check(name, "must lie between 0 and 1", lambda value: 0 < value < 1)
+        for name in _SIZES:
+            self._check(name, f"must be at most {LARGEST_SIZE}", lambda n: n <= LARGEST_SIZE)
+        for name in ("threads", "processes", "layers"):
+            self._check(name, f"must be {MOST} or less", lambda n: n <= MOST)
+
     def _check_cutoffs(self) -> None:
         if self.cutoffs is None:
             return
@@ -205,6 +214,7 @@ class NetworkConfig:
             raise ValueError("steps or tokens must be given, one of them")
         unit = "tokens" if self.in_tokens else "steps"
         if self.warmup >= self.budget:
-            raise ValueError(f"warmup must be less than {unit}, not {self.warmup}")
+            unset = f" ({DEFAULT_WARMUP} unless it is set)"
+            raise ValueError(f"warmup must be less than {unit}, not {self.warmup}{unset}")
         if self.evaluate_every > self.budget:
             raise ValueError(f"evaluate_every must not exceed {unit}, not {self.evaluate_every}")

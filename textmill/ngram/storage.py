@@ -2,10 +2,12 @@
 
 A loaded model is memory-mapped: each column of an order is one list of uint64 in a table of one
 row, read where it lies and shared by every process that opens it. `model.json` says how many bits
-a number has (`columns`), names the vocabulary's fingerprint and holds each file's checksum; a
-model of another vocabulary and a damaged file are refused.
+a number has (`columns`), names the vocabulary's fingerprint and holds each file's checksum and its
+own; a model of another vocabulary and a damaged file are refused.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -70,7 +72,7 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
             "discounts": about.discounts,
             "files": files,
         }
-        write_json(temporary / SUMMARY, content)
+        write_json(temporary / SUMMARY, content | {"checksum": _checksum_of(content)})
 
 
 def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
@@ -79,6 +81,8 @@ def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
     content = read_json(summary)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(f"{summary} is no n-gram model of this version", next_step="dvc repro")
+    if content.pop("checksum", None) != _checksum_of(content):
+        raise _damaged(summary, "it is not as it was written")
     with _described_wrongly(summary):
         _check_vocabulary(content["vocabulary"], vocabulary, folder)
         config = content["config"]
@@ -91,6 +95,11 @@ def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
             ngrams=tuple(content["ngrams"]),
             discounts=tuple(map(tuple, content["discounts"])),
         )
+
+
+def _checksum_of(content: dict[str, Any]) -> str:
+    """Of all that is said of a model: widths and lengths of columns are believed by queries."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _config_of(config: NgramConfig) -> dict[str, Any]:
