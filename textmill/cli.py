@@ -67,6 +67,10 @@ What next (first: . .venv/bin/activate):
   textmill trace MODEL                  where a model came from"""
 
 
+SMALL = 25_000
+THEN = "next (make run does it by itself): textmill check && dvc repro"
+
+
 def sound_root() -> Path:
     """The repository, its params.yaml checked: whoever reads all of it need not look twice."""
     root = find_root()
@@ -113,7 +117,7 @@ def leaderboard(
 def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in params.yaml.")]) -> None:
     """Choose a corpus of params.yaml; then: dvc repro."""
     params.choose_corpus(corpus, find_root())
-    print(f"params.yaml: corpus is {corpus}")
+    print(f"params.yaml: corpus is {corpus}\n{THEN}")
 
 
 @app.command(epilog="Example: textmill check && dvc repro")
@@ -143,9 +147,15 @@ def pin(
         print(json.dumps(pinned, indent=2))
         return
     files, size = pinned["files"], pinned["bytes"]
-    print(f"params.yaml: corpus is local, {files:,} file(s), {size:,} bytes: {pinned['path']}")
+    counted = "1 file" if files == 1 else f"{files:,} files"
+    print(f"params.yaml: corpus is local, {counted}, {size:,} bytes: {pinned['path']}")
     if words := params.taken_and_left_out(text, find_root()):
         print(f"of the folder: {words}")
+    if size < SMALL:
+        print(
+            "a small text: the defaults suit 25 kB or more; a message names `pieces` if it is too small"
+        )
+    print(THEN)
 
 
 @app.command(epilog="Example: textmill publish")
