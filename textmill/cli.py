@@ -152,9 +152,7 @@ def pin(
     if words := params.taken_and_left_out(text, find_root()):
         print(f"of the folder: {words}")
     if size < SMALL:
-        print(
-            "a small text: the defaults suit 25 kB or more; a message names `pieces` if it is too small"
-        )
+        print("a small text: the defaults suit 25 kB or more, `pieces` may have to be lowered")
     print(THEN)
 
 
