@@ -8,8 +8,8 @@ ratios are of medians. A profile of our fastest exact step says where its time g
 device the steps run there too. First it is checked that the same is computed: from equal weights
 and without dropout the losses in float32 are equal.
 
-`--quick` keeps the vocabulary and makes everything else small; it leaves out the compiled head,
-which takes half a minute to compile.
+`--quick` makes everything small and leaves out the compiled head, which takes half a minute to
+compile.
 
     python -m benchmarks.neural [--quick] [--json FILE]
 """
@@ -44,6 +44,9 @@ EXACT_TARGETS = {"cpu": 2.0, "cuda": 3.0}
 ADAPTIVE_TARGETS = {("cpu", 64): 5.5}
 CHARACTER_TARGET, EVALUATION_TARGET = 2.0, 1.5
 
+Contenders = dict[str, Callable[[int], object]]
+"""Name: one step, given its number, or one pass."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -55,7 +58,7 @@ class Shape:
     bptt: int
 
     def smaller(self) -> "Shape":
-        return replace(self, width=32, batch=4, bptt=8)
+        return replace(self, size=min(self.size, 10_500), width=32, batch=4, bptt=8)
 
 
 WORDS, CHARACTERS = Shape(33_278, 200, 20, 35), Shape(68, 256, 64, 100)
@@ -114,7 +117,7 @@ def same_evaluation(shape: Shape) -> Row:
     run = make_run(shape, "full", "float32", dropout=0.0)
     plain = PlainSteps(run)
     plain.follow(run)
-    lines, vocabulary = zipf_text(shape.size, [1_000])
+    lines, vocabulary = zipf_text(shape.size, [200])
     ids = torch.from_numpy(np.append(BEGIN, lines.tokens).astype(np.int64))
     ours = token_nats(NetworkModel(run.network, vocabulary), lines).mean()
     worst = abs(float(ours) / evaluate(plain.network, ids, batch=1) - 1)
@@ -134,11 +137,11 @@ def training_speed(shape: Shape, device: torch.device, *, quick: bool) -> list[R
     precision = usable_precision("bfloat16", device)
     heads = exact_heads(device, quick=quick)
     runs = {head: make_run(shape, head, precision, device) for head in (*heads, "adaptive")}
-    contenders = {PLAIN: PlainSteps(runs["full"])}
+    contenders: Contenders = {PLAIN: PlainSteps(runs["full"])}
     if precision == "bfloat16":
         contenders["plain bfloat16"] = PlainSteps(runs["full"], precision)
     contenders |= {head: partial(take_step, run) for head, run in runs.items()}
-    medians = alternate(contenders, 5 if quick else 15)
+    medians = take_turns(contenders, 10, quick)
     fastest = min(heads, key=medians.__getitem__)
     place = f"{device.type}, batch {shape.batch}"
     show_profile(f"{place}: {fastest} head in {precision}", runs[fastest])
@@ -170,27 +173,32 @@ def characters(shape: Shape, *, quick: bool) -> list[Row]:
     if usable_precision("bfloat16", CPU) != "bfloat16":
         return [absent(f"{place}: bfloat16, speed", "bfloat16", "in this processor")]
     run = make_run(shape, "full", "bfloat16")
-    contenders = {PLAIN: PlainSteps(run), "bfloat16": partial(take_step, run)}
-    medians = alternate(contenders, 5 if quick else 20)
+    contenders: Contenders = {PLAIN: PlainSteps(run), "bfloat16": partial(take_step, run)}
+    medians = take_turns(contenders, 20, quick)
     tokens, targets = shape.batch * shape.bptt, {"bfloat16": CHARACTER_TARGET}
     return [*rates(place, medians, tokens, quick), *ratios(place, medians, targets, quick)]
 
 
 def evaluation(shape: Shape, *, quick: bool) -> list[Row]:
-    """Scoring of 64 documents of 200 to 1,000 tokens, in float32 as always."""
+    """Scoring of 64 documents of 100 to 500 tokens, in float32 as always."""
     run = make_run(shape, "full", "float32")
     network = PlainSteps(run).network
-    most = 50 if quick else 1_000
+    most = 10 if quick else 500
     lengths = np.random.default_rng(1).integers(most // 5, most, 64).tolist()
     lines, vocabulary = zipf_text(shape.size, lengths)
     model, ids = NetworkModel(run.network, vocabulary), torch.from_numpy(lines.tokens).long()
-    contenders: dict[str, Callable[[int], object]] = {
+    contenders: Contenders = {
         PLAIN: lambda _: evaluate(network, ids),
         "scoring": lambda _: token_nats(model, lines),
     }
-    medians = alternate(contenders, 3 if quick else 5, warm_up=1)
+    medians = take_turns(contenders, 5, quick)
     place, targets = "cpu, evaluation", {"scoring": EVALUATION_TARGET}
     return [*rates(place, medians, len(ids), quick), *ratios(place, medians, targets, quick)]
+
+
+def take_turns(contenders: Contenders, rounds: int, quick: bool) -> dict[str, float]:
+    """Median seconds of each; the first two rounds only warm up."""
+    return alternate(contenders, 1 if quick else rounds, warm_up=1 if quick else 2)
 
 
 def rates(place: str, medians: dict[str, float], tokens: int, quick: bool) -> list[Row]:
