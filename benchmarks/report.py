@@ -48,9 +48,9 @@ def timing(
     return Row(name, value, unit, target, holds, against)
 
 
-def absent(name: str, program: str) -> Row:
-    """What could not be measured, since a program is missing."""
-    return Row(name, None, against=f"{program} is not on PATH")
+def absent(name: str, missing: str, where: str = "on PATH") -> Row:
+    """What could not be measured, since a program or a device is missing."""
+    return Row(name, None, against=f"{missing} is not {where}")
 
 
 def table(rows: list[Row]) -> str:

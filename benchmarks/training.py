@@ -12,7 +12,7 @@ work is timed: from equal weights and without dropout the losses of both loops a
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -85,40 +85,42 @@ def make_run(precision: Precision, dropout: float, scratch: Path) -> Training:
         device="cpu",
         precision=precision,
     )
-    lines, vocabulary = zipf_text()
+    lines, vocabulary = zipf_text(VOCABULARY, [200_000])
     return Training(lines, lines, vocabulary, config, scratch)
 
 
-def zipf_text(n_tokens: int = 200_000) -> tuple[Lines, Vocabulary]:
-    """One document whose ids follow Zipf's law."""
-    chances = 1 / np.arange(1, VOCABULARY - 2)
+def zipf_text(size: int, lengths: list[int]) -> tuple[Lines, Vocabulary]:
+    """Documents of these many tokens, a line each, whose ids below `size` follow Zipf's law."""
+    chances, n_tokens = 1 / np.arange(1, size - 2), sum(lengths)
     rng = np.random.default_rng(0)
-    tokens = 3 + rng.choice(VOCABULARY - 3, n_tokens, p=chances / chances.sum())
-    one, none = np.array([n_tokens]), np.zeros(1, dtype=np.int64)
+    tokens = 3 + rng.choice(size - 3, n_tokens, p=chances / chances.sum())
+    numbers, none = np.array(lengths), np.zeros(len(lengths), dtype=np.int64)
     lines = Lines(
         tokens=tokens.astype(np.uint16),
-        offsets=np.array([0, n_tokens]),
-        doc=np.zeros(1, dtype=np.int32),
-        n_bytes=one,
-        n_characters=one,
-        n_words=one,
+        offsets=np.cumsum([0, *lengths]),
+        doc=np.arange(len(lengths), dtype=np.int32),
+        n_bytes=numbers,
+        n_characters=numbers,
+        n_words=numbers,
         n_unknown=none,
         nats_spelling=none.astype(np.float64),
     )
-    names = pa.array([f"t{i}" for i in range(VOCABULARY - 3)])
-    counts = np.bincount(tokens, minlength=VOCABULARY)
+    names = pa.array([f"t{i}" for i in range(size - 3)])
+    counts = np.bincount(tokens, minlength=size)
     return lines, Vocabulary(names, counts, scheme="zipf", unknown="none")
 
 
-def alternate(steps: dict[str, Callable[[int], object]], rounds: int) -> dict[str, float]:
+def alternate(
+    steps: Mapping[str, Callable[[int], object]], rounds: int, warm_up: int = WARM_UP
+) -> dict[str, float]:
     """Median seconds of each, taking turns; the first rounds only warm up."""
     seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(WARM_UP + rounds):
+    for number in range(warm_up + rounds):
         for name, step in steps.items():
             start = time.perf_counter()
             step(number)
             seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values[WARM_UP:]) for name, values in seconds.items()}
+    return {name: statistics.median(values[warm_up:]) for name, values in seconds.items()}
 
 
 def speed(scratch: Path, *, quick: bool) -> list[Row]:

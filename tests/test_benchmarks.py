@@ -12,6 +12,7 @@ BENCHMARKS = (
     "ngram",
     "ngram_queries",
     "training",
+    "neural",
     "intervals",
     "threads",
     "faults",
@@ -35,6 +36,7 @@ def test_quick_benchmark_has_right_numbers(name, root, tmp_path):
 def test_make_bench_runs_them_all(root):
     files = {path.stem for path in (root / "benchmarks").glob("*.py")} - {
         "beside",
+        "plain_lstm",
         "report",
         "texts",
         "ways",
@@ -42,6 +44,6 @@ def test_make_bench_runs_them_all(root):
     }
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram ngram_queries training intervals threads faults cleaning corpus;"
+        "for name in pipeline services ngram ngram_queries training neural intervals threads faults cleaning corpus;"
         in (root / "Makefile").read_text()
     )
