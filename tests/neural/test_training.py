@@ -383,7 +383,7 @@ def test_history_numbers_read_back_exactly() -> None:
 def test_a_network_larger_than_memory_is_named(
     tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure
 ) -> None:
-    config = make_config(embedding=1 << 44)
+    config = make_config(embedding=(1 << 31) - 1)
     with pytest.raises(UserError, match=r"not enough memory.*\n.*lower embedding"):
         train(
             lines, lines, make_vocabulary(SIZE), config,
