@@ -205,7 +205,7 @@ def test_an_entry_that_holds_itself_is_named(params):
 
 
 MODULES = sys.modules
-"""What Python itself looks into, whatever the name in `sys` is set to."""
+"""What Python looks into first, whatever the name in `sys` is set to."""
 
 RULES = """
 from textmill.text.own_rules import Drop
@@ -258,7 +258,8 @@ def test_a_rule_that_could_not_start_is_found_before_the_stage_runs(
     cleaning, monkeypatch, text, message
 ):
     for module in ("py3langid", "py3langid.langid"):
-        monkeypatch.setitem(MODULES, module, None)
+        for modules in (MODULES, sys.modules):
+            monkeypatch.setitem(modules, module, None)
     with pytest.raises(UserError) as caught:
         cleaning(text)
     assert str(caught.value).startswith("params.yaml: corpora.sotu: cleaning: ")
