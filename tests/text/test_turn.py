@@ -8,15 +8,18 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.text.conftest import Web, sha256
+from textmill.text.turn import turn
 
 DATA = b"a tale\n" * 300_000
 FETCH = """
 import logging, sys
 from pathlib import Path
+from typing import Any
 from textmill.text.catalogue import Corpus, ShareSplits
 from textmill.text.fetch import fetch
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -113,3 +116,27 @@ def test_a_killed_holder_blocks_nobody(
     third = start(address)  # the lock file of the killed one does not matter either
     third.communicate(timeout=60)
     assert third.returncode == 0
+
+
+def test_a_folder_that_another_removes_while_it_is_made_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There when it is to be made, gone when `mkdir` looks whether it is a folder."""
+    made = Path.mkdir
+    refusals = [FileExistsError(17, "File exists")]
+
+    def gone_in_between(self: Path, *args: Any, **options: Any) -> None:
+        if refusals:
+            raise refusals.pop()
+        made(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", gone_in_between)
+    with turn(tmp_path / "partial/a.lock", "a"):
+        assert (tmp_path / "partial/a.lock").exists()
+    assert refusals == []
+
+
+def test_a_file_where_the_folder_belongs_is_no_endless_wait(tmp_path: Path) -> None:
+    (tmp_path / "partial").write_text("")
+    with pytest.raises(FileExistsError), turn(tmp_path / "partial/a.lock", "a"):
+        pass

@@ -10,6 +10,7 @@ import fcntl
 import logging
 import os
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,9 +31,9 @@ def turn(path: Path, name: str) -> Iterator[None]:
 
 def _taken(path: Path, name: str) -> int:
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # The last holder may just be removing the empty folder.
         with suppress(FileNotFoundError):
+            _make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             _wait(descriptor, path, name)
             if _is_at(descriptor, path):
@@ -41,6 +42,15 @@ def _taken(path: Path, name: str) -> int:
                 os.pwrite(descriptor, holder.encode(), 0)
                 return descriptor
             os.close(descriptor)
+
+
+def _make_folder(folder: Path) -> None:
+    """FileNotFoundError where it was there when it was to be made, and is gone when looked at."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            raise
 
 
 def _wait(descriptor: int, path: Path, name: str) -> None:
