@@ -31,23 +31,13 @@ KINDS = {
 SCRIPT = """
 import json, sys
 from pathlib import Path
-import numpy as np, pyarrow as pa
+import numpy as np
 from torch import distributed
+from tests.neural.tiny import tiny_lines, tiny_vocabulary
 from textmill.neural.config import NetworkConfig
 from textmill.neural.training import Training
-from textmill.shards.reader import Lines
-from textmill.tokenizers.vocabulary import Vocabulary
 
-rng = np.random.default_rng(0)
-# 93 tokens in 4 columns of 24: the last column is padded; 5 chunks an epoch.
-lengths = np.array([9, 14, 3, 20, 11, 30, 6])
-tokens = rng.integers(3, 20, lengths.sum()).astype(np.uint16)
-tokens[np.cumsum(lengths) - 1] = 2
-zeros = np.zeros(len(lengths), dtype=np.int64)
-lines = Lines(tokens, np.concatenate([[0], np.cumsum(lengths)]), np.array([0, 0, 1, 1, 2, 3, 3]),
-              lengths, lengths, zeros, zeros, zeros.astype(float))
-vocabulary = Vocabulary(pa.array([f"t{i}" for i in range(17)]), np.full(20, 5), scheme="t",
-                        unknown="none")
+lines, vocabulary = tiny_lines(), tiny_vocabulary(np.full(20, 5), "none")
 out, common, kinds = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
 for name, changes in kinds.items():
     if "cutoffs" in changes:
@@ -75,14 +65,15 @@ if distributed.is_initialized():
 def _train(folder: Path, processes: int) -> None:
     for name in KINDS:
         (folder / name).mkdir(parents=True)
+    root = Path(__file__).parents[2]
     script = folder / "script.py"
     script.write_text(SCRIPT)
     start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     common = json.dumps({**COMMON, "processes": processes})
     done = subprocess.run(
         [sys.executable, *start, script, folder, common, json.dumps(KINDS)],
-        text=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300,
-        cwd=Path(__file__).parents[2],
+        text=True, capture_output=True, timeout=300, cwd=root,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

@@ -34,13 +34,11 @@ CONFIG = {
 SCRIPT = """
 import json, sys
 from pathlib import Path
-import numpy as np, pyarrow as pa
+import numpy as np
+from tests.neural.tiny import tiny_lines, tiny_vocabulary
 from textmill.neural.config import NetworkConfig
-from textmill.neural.optimiser import buffers
 from textmill.neural.train import train
 from textmill.neural.training import Training
-from textmill.shards.reader import Lines
-from textmill.tokenizers.vocabulary import Vocabulary
 
 plain = Training.take_step
 def announced(self):
@@ -48,16 +46,8 @@ def announced(self):
     return plain(self)
 Training.take_step = announced
 
-rng = np.random.default_rng(0)
-lengths = np.array([9, 14, 3, 20, 11, 30, 6])
-tokens = rng.integers(3, 20, lengths.sum()).astype(np.uint16)
-tokens[np.cumsum(lengths) - 1] = 2
-zeros = np.zeros(len(lengths), dtype=np.int64)
-lines = Lines(tokens, np.concatenate([[0], np.cumsum(lengths)]), np.array([0, 0, 1, 1, 2, 3, 3]),
-              lengths, lengths, zeros, zeros, zeros.astype(float))
-counts = np.array([0, 0, 7] + [1, 1, 1] + [5] * 14)
-vocabulary = Vocabulary(pa.array([f"t{i}" for i in range(17)]), counts, scheme="t",
-                        unknown="singletons")
+lines = tiny_lines()
+vocabulary = tiny_vocabulary(np.array([0, 0, 7] + [1, 1, 1] + [5] * 14), "singletons")
 train(lines, lines, vocabulary, NetworkConfig(**json.loads(sys.argv[1])),
       folder=Path(sys.argv[2]) / "model", scratch=Path(sys.argv[2]) / "scratch",
       checkpoint_every=7)
@@ -67,7 +57,8 @@ train(lines, lines, vocabulary, NetworkConfig(**json.loads(sys.argv[1])),
 def _run(folder: Path, kill_at: int | None) -> list[int]:
     """Train in a process of its own; SIGKILL it when it announces step `kill_at`."""
     command = [sys.executable, "-c", SCRIPT, json.dumps(CONFIG), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
         assert process.stdout is not None
         steps = []
         for line in process.stdout:
