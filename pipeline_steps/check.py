@@ -20,7 +20,7 @@ from pipeline_steps.mix import MixtureConfig
 from textmill.adapting.config import AdaptedConfig, check_tokenizer
 from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
-from textmill.ngram.config import NgramConfig
+from textmill.ngram.config import NgramConfig, check_method
 from textmill.reports.leaderboard import declared_models
 from textmill.repository import layout
 from textmill.repository.names import check_names
@@ -57,6 +57,7 @@ def check(root: Path = Path()) -> dict[str, int]:
     for group, config in GROUPS.items():
         _check_entries(params, group, config)
     check_names(root)
+    _check_methods(params)
     _check_adapted(params)
     _check_mixtures(params)
     models = [group for group in GROUPS if group != "tokenizers"]
@@ -121,8 +122,38 @@ def _check_entries(params: Mapping[str, Any], group: str, config: Any) -> dict[s
                 where=where,
                 next_step=settings.CORRECT,
             )
-        parsed[name] = settings.parse(config, entry, where)
+        parsed[name] = _parsed(group, config, entry, where)
     return parsed
+
+
+def _parsed(group: str, config: Any, entry: Mapping[str, Any], where: str) -> Any:
+    """An entry; one that would be sound in another group is named as such."""
+    try:
+        return settings.parse(config, entry, where)
+    except UserError:
+        others = [other for other, its in GROUPS.items() if _is_sound(its, entry)]
+        if not others:
+            raise
+        raise UserError(
+            f"this is an entry of {others[0]}, not of {group}",
+            where=where,
+            next_step=f"move it below {others[0]}: in {layout.PARAMS}",
+        ) from None
+
+
+def _is_sound(config: Any, entry: Mapping[str, Any]) -> bool:
+    try:
+        settings.parse(config, entry, "")
+    except UserError:
+        return False
+    return True
+
+
+def _check_methods(params: Mapping[str, Any]) -> None:
+    """Every n-gram model is estimated by the pipeline."""
+    for name, entry in params["ngrams"].items():
+        where = f"{layout.PARAMS}: ngrams.{name}"
+        check_method(settings.parse(NgramConfig, entry, where), where)
 
 
 def _check_adapted(params: Mapping[str, Any]) -> None:

@@ -24,6 +24,10 @@ class MixtureConfig:
     first: str
     second: str
 
+    def __post_init__(self) -> None:
+        if self.first == self.second:
+            raise ValueError(f"first and second are both {self.first}: nothing to mix")
+
 
 def main() -> None:
     """Write `scores/KEY` and `metrics/models/KEY.json`."""

@@ -7,6 +7,7 @@ user can mend ends in one message and exit code 1.
 
 import json
 import logging
+import os
 import resource
 import signal
 import sys
@@ -81,7 +82,7 @@ def record(**found: Any) -> None:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a step: a UserError is one message and exit code 1."""
+    """Run a step: a UserError is one message and exit code 1, Ctrl-C another and 130."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     switch_telemetry_off()
@@ -91,10 +92,21 @@ def run(main: Callable[[], None]) -> None:
         main()
         _record_cost(time.monotonic() - start)
     except (UserError, OSError) as error:
-        sys.exit(f"textmill: {as_user_error(error)}")
+        message = str(as_user_error(error))
+        _let_the_first_speak()
+        sys.exit(f"textmill: {message}")
     except KeyboardInterrupt:
-        print("textmill: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+        if "RANK" not in os.environ:  # the process that started several speaks for them
+            print("textmill: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
         sys.exit(130)
+
+
+def _let_the_first_speak() -> None:
+    """Of the processes that train one network, the others speak where the first has not ended.
+
+    Where it has, torchrun ends them before their turn.
+    """
+    time.sleep(5 * int(os.environ.get("RANK", "0")))
 
 
 def _stage_name() -> str:

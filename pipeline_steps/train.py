@@ -1,8 +1,11 @@
 """Stage train: train a recurrent network, keeping the weights that are best on validation."""
 
+import logging
 import os
 import shutil
+import signal
 import sys
+from typing import NoReturn
 
 from pipeline_steps import settings
 from textmill.base.files import write_atomically
@@ -38,12 +41,27 @@ def main() -> None:
     shutil.rmtree(scratch, ignore_errors=True)
 
 
-def start_together(processes: int, threads: int, key: str) -> None:
-    """Become torchrun, which starts this step so many times; it is still the child of DVC."""
+def start_together(processes: int, threads: int, key: str) -> NoReturn:
+    """Start this step so many times by torchrun, here, in the child of DVC; end as they ended.
+
+    What went wrong they say themselves (`settings.run`); torchrun's account of it is not printed.
+    """
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import main as torchrun
+
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *torchrun, "-m", "pipeline_steps.train", key]
-    os.execv(sys.executable, command)  # noqa: S606  (a list of our own, as for subprocesses)
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
+    number = f"--nproc-per-node={processes}"
+    try:
+        torchrun(["--standalone", number, "-m", "pipeline_steps.train", key])
+    except ChildFailedError:
+        sys.exit(1)
+    except SignalException as ended:
+        if ended.sigval != signal.SIGINT:
+            sys.exit(128 + ended.sigval)
+        raise KeyboardInterrupt from None
+    sys.exit(0)
 
 
 if __name__ == "__main__":

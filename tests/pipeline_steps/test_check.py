@@ -130,6 +130,21 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
         ),
         ("\ncorpus: sotu", "\ncorpus: sotu.splits", 'there is no corpus "sotu.splits"'),
         (
+            "    method: kneser_ney\n    order: 9\n",
+            "    method: imported\n    order: 9\n",
+            "ngrams.kn9_char: imported is no method of estimation",
+        ),
+        (
+            "\nadapted: {}",
+            "\n  c: {model: lstm_word, tokenizer: word, cache: {}}\nadapted: {}",
+            "networks.c: this is an entry of adapted, not of networks\n  -> move it below adapted:",
+        ),
+        (
+            "    first: lstm_word\n",
+            "    first: kn5_word\n",
+            "first and second are both kn5_word: nothing to mix",
+        ),
+        (
             "    first: lstm_word\n",
             "    first: lstm_char\n",
             "lstm_char is over char and kn5_word over word tokens, so they cannot be mixed",

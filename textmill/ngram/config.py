@@ -8,7 +8,7 @@ something that it is not. So every optional field is None (or 0) until it is set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from textmill.base.errors import nearest
+from textmill.base.errors import UserError, nearest
 from textmill.ngram.columns import Precision
 
 Method = Literal[
@@ -163,6 +163,16 @@ class NgramConfig:
             raise ValueError(f"memory_limit must be at least 1e6 bytes, not {self.memory_limit}")
         if self.prune_threshold and self.prune_to:
             raise ValueError("prune_threshold and prune_to are two ways to say one thing")
+
+
+def check_method(config: NgramConfig, where: str = "") -> None:
+    """UserError for what is no method of estimation."""
+    if config.method == "imported":
+        raise UserError(
+            "imported is no method of estimation, it names what was read from an ARPA file",
+            where=where,
+            next_step="choose a method, see docs/ngrams.md",
+        )
 
 
 def _all_options() -> list[str]:

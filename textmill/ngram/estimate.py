@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from textmill.base.errors import UserError
-from textmill.ngram.config import NgramConfig
+from textmill.ngram.config import NgramConfig, check_method
 from textmill.ngram.count import OrderCounts, count_ngrams, sentence_stream
 from textmill.ngram.model import NgramModel
 from textmill.ngram.positions import rows_of_orders
@@ -100,11 +100,7 @@ def _estimated(
     scratch: Scratch,
 ) -> tuple[Iterator[PackedOrder], About]:
     size = len(vocabulary)
-    if config.method == "imported":
-        raise UserError(
-            "imported is no method of estimation, it names what was read from an ARPA file",
-            next_step="choose a method, see docs/ngrams.md",
-        )
+    check_method(config)
     if config.method == "uniform":
         return pack([uniform(size)], config.precision), About(config, vocabulary, (0,), ())
     counted = _counted(text, held_out, size, config, scratch)
