@@ -4,8 +4,8 @@ The standard vocabulary and conventions: every line ends in an event, blank line
 text has 245,569 tokens; all of them are scored, the state is carried over the whole split. What is
 chosen is chosen on validation: the best step of training, the adapting's settings (on its first
 quarter), the weights of mixtures. Processor seconds are those of all threads, from reading the text
-to the last number. Training keeps a checkpoint in --folder: what was interrupted goes on from there,
-and its seconds are counted on. `--quick` takes a small text and trains for a moment.
+to the last number. Training keeps a checkpoint in --folder: what was interrupted goes on there, and
+its seconds are counted on. `--quick` takes a small text and trains for a moment.
 
     python -m benchmarks.wikitext2 [--quick] [--json FILE] [--folder FOLDER]
 """
@@ -95,9 +95,8 @@ def main() -> None:
 
 def measure(folder: Path, *, quick: bool) -> list[Row]:
     folder.mkdir(parents=True, exist_ok=True)
-    before = (
-        read_record(folder / "spent.json")["seconds"] if (folder / "spent.json").exists() else 0
-    )
+    spent = folder / "spent.json"
+    before = read_record(spent)["seconds"] if spent.exists() else 0.0
     lines, vocabulary = encoded(small_splits() if quick else wikitext2())
     config, adapted = (TINY, TINY_ADAPTED) if quick else (NETWORK, ADAPTED)
     ngram = estimate(
