@@ -46,6 +46,15 @@ def test_nothing_phones_home(root, monkeypatch):
         assert f"{name}={value}" in shown.stdout.splitlines()
 
 
+def test_what_make_runs_keeps_its_compiled_python(root):
+    """Many a container sets this; three quarters of a step's seconds would be compiling again."""
+    shown = subprocess.run(
+        ["make", "--eval", "show: ; @env", "show"], cwd=root, text=True, capture_output=True,
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}, check=True,
+    )  # fmt: skip
+    assert "PYTHONDONTWRITEBYTECODE" not in shown.stdout
+
+
 def test_ci_calls_what_the_readme_says(root):
     script = (root / ".ci/run").read_text()
     assert script.rstrip().splitlines()[-1] == "make test"
