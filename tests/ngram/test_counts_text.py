@@ -31,7 +31,7 @@ def written(text, tmp_path):
 
 def test_read_back_the_counts_are_the_same(text, written):
     counts, path = written
-    again = read_counts(path, text[2])
+    again, _ = read_counts(path, text[2])
     for ours, theirs in zip(counts, again, strict=True):
         for name in ("starts", "words", "counts", "after_begin"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
@@ -48,7 +48,7 @@ def test_from_counts_in_any_order_the_model_is_the_same(text, written, method):
     path.write_text("\r\n".join(sorted(lines, reverse=True)) + "\r\n")
     config = NgramConfig("word", method, 3)
     ours = estimate(tokens, offsets, vocabulary, config)
-    theirs = estimate_from_counts(read_counts(path, vocabulary), vocabulary, config)
+    theirs = estimate_from_counts(read_counts(path, vocabulary)[0], vocabulary, config)
     assert ours.ngrams == theirs.ngrams
     for one, other in zip(unpack(ours.orders), unpack(theirs.orders), strict=True):
         np.testing.assert_array_equal(one.words, other.words)

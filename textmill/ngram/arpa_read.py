@@ -8,13 +8,10 @@ line: a header that counts something else than follows, a word that is no unigra
 logarithm, a missing `<s>` or `</s>`, the end of the file before `\end\`.
 """
 
-import bz2
-import gzip
-import lzma
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +21,13 @@ from textmill.ngram.arpa_names import token_of
 from textmill.ngram.arpa_tables import Listed, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
+from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
 from textmill.tokenizers.strings import as_column, units_of
 from textmill.tokenizers.vocabulary import RESERVED, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 NEVER = -99.0
 """Logarithms from here down stand for zero."""
 
@@ -41,16 +38,8 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> NgramModel:
     vocabulary: whose ids the words are; None: one of the file's own unigrams, in their order.
     UserError naming the line and the word where the file is damaged or does not fit.
     """
-    opener = _OPENERS.get(path.suffix, open)
-    try:
-        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
-            return _Reader(path, vocabulary).read(file)
-    except FileNotFoundError:
-        raise UserError(f"there is no {path}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise UserError(f"it is cut off or damaged ({error})", where=str(path)) from None
+    with reading(path) as file:
+        return _Reader(path, vocabulary).read(file)
 
 
 class _Reader:
@@ -97,9 +86,15 @@ class _Reader:
         raise self._wrong("the file ends before \\end\\")
 
     def _header(self, lines: Iterator[str]) -> tuple[list[int], str]:
-        for line in lines:
-            if line == "\\data\\":
-                break
+        try:
+            while next(lines) != "\\data\\":
+                pass
+        except UserError:
+            raise UserError(
+                "no line of it is \\data\\, so it is no ARPA file",
+                where=str(self._path),
+                next_step="name a file in ARPA's format",
+            ) from None
         counts: list[int] = []
         for line in lines:
             match = _COUNT.match(line)
