@@ -1,5 +1,6 @@
 """Counts out as text and in again: the same counts, the same model; what is not whole is refused."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,26 @@ def test_methods_that_want_the_text_say_so(text, written):
     counts, _ = written
     with pytest.raises(UserError, match="Jelinek-Mercer, order 2 is not estimated from counts"):
         estimate_from_counts(counts, text[2], NgramConfig("word", "jelinek_mercer", 2))
+
+
+def test_compressed_and_with_a_vocabulary_of_their_own(text, written, tmp_path):
+    counts, plain = written
+    packed = tmp_path / "counts.gz"
+    write_counts(counts, text[2], packed)
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    again, vocabulary = read_counts(packed)
+    assert sorted(vocabulary.tokens.to_pylist()) == sorted(text[2].tokens.to_pylist())
+    config = NgramConfig("word", "witten_bell", 3)
+    ours = estimate_from_counts(counts, text[2], config)
+    theirs = estimate_from_counts(again, vocabulary, config)
+    for word in (*text[2].tokens.to_pylist(), "never"):
+        p = [one.distribution(one.start(1))[0, one.vocabulary[word]] for one in (ours, theirs)]
+        assert p[0] == pytest.approx(p[1], rel=1e-12)
+
+
+def test_a_cut_file_is_refused(text, written, tmp_path):
+    packed = tmp_path / "counts.gz"
+    write_counts(written[0], text[2], packed)
+    packed.write_bytes(packed.read_bytes()[:-30])
+    with pytest.raises(UserError, match="cut off or damaged"):
+        read_counts(packed)

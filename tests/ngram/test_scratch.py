@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate_to
@@ -50,4 +51,13 @@ def test_scratch_arrays_keep_their_numbers_when_memory_is_given_back(tmp_path):
         scratch.release()
         np.testing.assert_array_equal(array, np.arange(100_000))
         assert [path.name for path in Path(folder).iterdir()] == ["0.array"]
+    assert not folder.exists()
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "scratch"
+    full = pytest.raises(UserError, match=r"scratch: no room for 9,007,\d+,\d+,\d+,\d+ bytes")
+    with full, Scratch(folder) as scratch:
+        scratch.keep(np.arange(10))
+        scratch.zeros(1 << 50, np.int64)
     assert not folder.exists()
