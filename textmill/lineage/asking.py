@@ -1,5 +1,6 @@
 """What `textmill score`, `generate`, `export` and `estimate` do: ask a model, write it as text."""
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -74,14 +75,16 @@ def token_rows(opened: Opened, scores: TextScores) -> Iterator[dict[str, Any]]:
     An unknown one is named by its text; log10 p is None for what is impossible.
     """
     vocabulary = opened.tokenizer.vocabulary
+    names = {one: name_of(one, vocabulary) for one in np.unique(scores.tokens).tolist()}
     texts = iter(scores.unknown_texts)
     log10_p = -scores.nats / np.log(10)
-    for line, token, value in zip(scores.line, scores.tokens, log10_p, strict=True):
+    columns = scores.line.tolist(), scores.tokens.tolist(), log10_p.tolist()
+    for line, token, value in zip(*columns, strict=True):
         yield {
-            "line": int(line),
-            "token": escaped(next(texts)) if token == UNKNOWN else name_of(int(token), vocabulary),
-            "log10_p": float(value) if np.isfinite(value) else None,
-            "unknown": bool(token == UNKNOWN),
+            "line": line,
+            "token": escaped(next(texts)) if token == UNKNOWN else names[token],
+            "log10_p": value if math.isfinite(value) else None,
+            "unknown": token == UNKNOWN,
         }
 
 
