@@ -28,6 +28,7 @@ from textmill.scoring.units import measure, scores_table
 from textmill.shards.reader import read_split
 from textmill.shards.work import write_splits
 from textmill.tokenizers import store
+from textmill.tokenizers.characters import CharConfig
 from textmill.tokenizers.words import WordConfig
 
 TEXT = [
@@ -39,11 +40,12 @@ NGRAMS = {
     "kn3": {"tokenizer": "word", "method": "kneser_ney", "order": 3},
     "bigram": {"tokenizer": "word", "method": "additive", "order": 2, "k": 0.1},
     "likelihood": {"tokenizer": "word", "method": "maximum_likelihood", "order": 2},
+    "char4": {"tokenizer": "char", "method": "kneser_ney", "order": 4},
     "stupid": {"tokenizer": "word", "method": "stupid_backoff", "order": 3},
     "running": {"tokenizer": "word", "method": "kneser_ney", "order": 3, "sentence_boundaries": False},
 }  # fmt: skip
 PARAMS = {
-    "tokenizers": {"word": {"kind": "word", "minimum_frequency": 2}},
+    "tokenizers": {"word": {"kind": "word", "minimum_frequency": 2}, "char": {"kind": "char"}},
     "ngrams": NGRAMS,
     "networks": {"lstm": {"tokenizer": "word"}},
     "adapted": {"cache": {"tokenizer": "word", "model": "lstm"}},
@@ -61,36 +63,41 @@ GRAPH = {
 WEIGHT = 0.7
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    root = tmp_path_factory.mktemp("asked")
-    for name, content in (("params.yaml", PARAMS), ("dvc.yaml", GRAPH)):
-        with (root / name).open("w") as file:
-            YAML(typ="safe").dump(content, file)
-    config = WordConfig("word", minimum_frequency=2)
+def make_tokens(root, name, config):
+    """A tokenizer, its shards and the models over them."""
     tokenizer, dropped = store.train(pa.array(TEXT, pa.large_string()), config)
-    folder = root / "data/vocabulary/word"
+    folder, shards = root / "data/vocabulary" / name, root / "data/shards" / name
     folder.mkdir(parents=True)
-    store.save(tokenizer, config, folder)
-    train_spelling(dropped, tokenizer.vocabulary, "word").save(folder / "spelling")
-    shards = root / "data/shards/word"
     shards.mkdir(parents=True)
-    sources = {}
-    for split, lines in (("train", TEXT), ("test", TEST)):
-        text = "".join(f"{line}\n" for line in lines)
-        sources[split] = root / f"{split}.documents"
-        table = pa.table({"text": pa.array([text], pa.large_string()), "n_bytes": [len(text)]})
-        write_table(sources[split], table)
+    store.save(tokenizer, config, folder)
+    train_spelling(dropped, tokenizer.vocabulary, name).save(folder / "spelling")
+    sources = {split: root / f"{split}.documents" for split in ("train", "test")}
     entries = write_splits(sources, lambda _: load_codec(folder), shards, shards)
     fingerprint = tokenizer.vocabulary.fingerprint
     write_json(
         shards / "manifest.json", {"format": 1, "fingerprint": fingerprint, "splits": entries}
     )
     train = read_split(shards, "train")
-    for name, options in NGRAMS.items():
+    for model, options in NGRAMS.items():
         one = NgramConfig(**options)
-        bounds = train.offsets if one.sentence_boundaries else train.doc_offsets
-        save(estimate(train.tokens, bounds, tokenizer.vocabulary, one), root / "models" / name)
+        if one.tokenizer == name:
+            bounds = train.offsets if one.sentence_boundaries else train.doc_offsets
+            made = estimate(train.tokens, bounds, tokenizer.vocabulary, one)
+            save(made, root / "models" / model)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    root = tmp_path_factory.mktemp("asked")
+    for name, content in (("params.yaml", PARAMS), ("dvc.yaml", GRAPH)):
+        with (root / name).open("w") as file:
+            YAML(typ="safe").dump(content, file)
+    for split, lines in (("train", TEXT), ("test", TEST)):
+        text = "".join(f"{line}\n" for line in lines)
+        table = pa.table({"text": pa.array([text], pa.large_string()), "n_bytes": [len(text)]})
+        write_table(root / f"{split}.documents", table)
+    make_tokens(root, "word", WordConfig("word", minimum_frequency=2))
+    make_tokens(root, "char", CharConfig("char"))
     about = {"kind": "a mixture", "weight": WEIGHT, "parts": ["kn3", "bigram"]}
     write_json(root / "scores/mix/summary.json", about)
     (root / "test.txt").write_text("\n".join(TEST))  # without a line end at its end
@@ -117,19 +124,21 @@ def scored(run, *arguments, **given):
 
 
 def of_shards(repository, name):
-    vocabulary = store.load(repository / "data/vocabulary/word").vocabulary
-    lines = read_split(repository / "data/shards/word", "test")
+    tokenizer = NGRAMS[name]["tokenizer"]
+    vocabulary = store.load(repository / "data/vocabulary" / tokenizer).vocabulary
+    lines = read_split(repository / "data/shards" / tokenizer, "test")
     return lines, token_nats(load(repository / "models" / name, vocabulary), lines)
 
 
-@pytest.mark.parametrize("name", ["kn3", "bigram", "running"])
+@pytest.mark.parametrize("name", ["kn3", "bigram", "running", "char4"])
 def test_the_totals_are_those_of_the_stages(run, repository, name):
     lines, nats = of_shards(repository, name)
     expected = measure(scores_table(lines, nats))
     found = scored(run, name, "test.txt")
     for key, value in expected.items():
         assert found[key] == pytest.approx(value, rel=1e-12), key
-    assert (found["lines"], found["tokens"], found["unknown"]) == (4, 17, 2)
+    assert (found["lines"], found["words"]) == (4, 17)
+    assert (found["tokens"], found["unknown"]) == ((58, 1) if name == "char4" else (17, 2))
     assert found["bits_per_byte"] > 0
     assert found["why_not"] is None
 
@@ -165,6 +174,13 @@ def test_every_token_with_its_log10_probability(run, repository):
     assert np.all(values <= 0)
     as_json = json.loads(run("score", "kn3", "test.txt", "--tokens", "--json"))
     np.testing.assert_allclose([row["log10_p"] for row in as_json], -nats / math.log(10))
+
+
+def test_characters_are_named_as_in_arpa_files_and_written_as_text(run):
+    rows = json.loads(run("score", "char4", "-", "--tokens", "--json", text="a b\\\n"))
+    assert [row["token"] for row in rows] == ["a", "\\x20", "b", "\\x5c", "</s>"]
+    assert [row["unknown"] for row in rows] == [False, False, False, True, False]
+    assert run("generate", "char4", "-p", "the mi", "--temperature", 0.1).startswith("the mill")
 
 
 def test_a_mixture_is_scored_with_its_fitted_weight(run, repository):
@@ -298,7 +314,7 @@ def test_it_writes_from_the_beginning_or_after_a_prompt(run):
         (("score", "kn3", "no.txt"), r"(?s)there is no no.txt.*- for standard input"),
         (("score", "no.arpa", "test.txt"), "there is no no.arpa"),
         (("score", "test.txt", "test.txt"), r"no line of it is \\data\\, so it is no ARPA file"),
-        (("export", "lstm", "a.arpa"), r"(?s)lstm is no n-gram model.*bigram, kn3"),
+        (("export", "lstm", "a.arpa"), r"(?s)lstm is no n-gram model.*bigram, char4, kn3"),
         (("export", "mix", "a.arpa"), "mix is no n-gram model"),
         (("export", "kn3", "a.txt"), r"(?s)'a.txt' does not say .* .arpa, .arpa.gz, .counts or"),
         (("export", "stupid", "a.arpa"), "stupid backoff, order 3 gives scores"),
