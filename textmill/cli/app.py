@@ -1,0 +1,59 @@
+"""The command itself and what its modules share."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from pipeline_steps.check import check as check_params
+from textmill.repository.layout import find_root
+
+app = typer.Typer(
+    help="Language models that can be compared: raw text in, a leaderboard out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+PIPED_WIDTH = 120
+"""Columns where no terminal says how many it has."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"textmill {version('textmill')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Language models that can be compared: raw text in, a leaderboard out."""
+
+
+def sound_root() -> Path:
+    """The repository, its params.yaml checked: whoever reads all of it need not look twice."""
+    root = find_root()
+    check_params(root)
+    return root
+
+
+def console() -> Console:
+    """As wide as the terminal, or as `PIPED_WIDTH`."""
+    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def say_no(reason: object) -> NoReturn:
+    """One message, and the exit code for an answer that is no."""
+    print(f"textmill: {reason}", file=sys.stderr)
+    raise typer.Exit(1)

@@ -1,0 +1,42 @@
+"""Commands on where a model came from."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from textmill.cli.app import app, say_no, sound_root
+from textmill.lineage import trace as tracing
+from textmill.lineage import verify as verification
+
+
+@app.command(epilog="Example: textmill trace kn5_subword")
+def trace(
+    model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print where a model came from.
+
+    Shards, vocabulary, cleaned text, raw file, address, sha256 and licence.
+    """
+    traced = tracing.trace(model, sound_root())
+    print(json.dumps(traced, indent=2) if as_json else tracing.render(traced))
+
+
+@app.command(epilog="Example: textmill verify kn5_subword")
+def verify(
+    model: Annotated[str | None, typer.Argument(help="A model; all of them without one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Hash everything behind a model anew.
+
+    The first file that is not what it was is named; exit code 1 then.
+    """
+    links, broken = verification.verify(model, sound_root())
+    if as_json:
+        print(json.dumps({"links": links, "broken": broken and asdict(broken)}, indent=2))
+    elif broken is None:
+        print(f"all {links:,} links hold")
+    if broken is not None:
+        say_no(verification.in_words(broken))

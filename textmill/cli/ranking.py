@@ -1,0 +1,91 @@
+"""Commands on the ranked models: the leaderboard, and what goes wrong in them."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from textmill.base.errors import UserError
+from textmill.base.files import write_atomically
+from textmill.cli.app import PIPED_WIDTH, app, console, sound_root
+from textmill.lineage import standings
+from textmill.reports.plain import render_json
+from textmill.reports.terminal import render_terminal
+
+DIAGNOSIS = Path("reports/diagnosis")
+"""Where `textmill diagnose` writes, unless it is told otherwise."""
+
+NEXT = """
+What next (first: . .venv/bin/activate):
+  reports/leaderboard.html              the same with pictures and explanations, for a browser
+  change a line of params.yaml, then    dvc repro           only what depends on it runs again
+  make run TEXT=path/to/text.txt        the same on a text of your own
+  make run CORPUS=time_machine          another corpus of params.yaml; back: CORPUS=sotu
+  make ui                               compare the models in MLflow
+  textmill trace MODEL                  where a model came from"""
+
+
+@app.command(epilog="Example: textmill leaderboard --html page.html")
+def leaderboard(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write the page, with training times, to this file.")
+    ] = None,
+    show_next: Annotated[bool, typer.Option("--next", help="Also print what to try next.")] = False,
+) -> None:
+    """Rank every model in bits per byte.
+
+    Of the test text, with the training times of this machine beside it.
+    """
+    root = sound_root()
+    if html is not None and html.suffix not in (".html", ".htm"):
+        raise UserError(
+            f"the page is HTML, {str(html)!r} is no name for it", next_step="--html page.html"
+        )
+    view = standings.view(root)
+    if note := standings.out_of_date(view.board, root):
+        print(f"textmill: not up to date: {note}", file=sys.stderr)
+    if html is not None:
+        from textmill.reports.html import render_html  # noqa: PLC0415  # it draws: a second
+
+        write_atomically(html, render_html(view))
+    if as_json:
+        print(render_json(view), end="")
+        return
+    screen = Console()
+    if not screen.is_terminal:
+        screen.width = max(screen.width, PIPED_WIDTH)
+    screen.print(render_terminal(view))
+    if show_next:
+        print(NEXT)
+
+
+@app.command(epilog="Example: textmill diagnose lstm_word kn5_word")
+def diagnose(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models to hold side by side; without one: networks.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page and the files of numbers.")
+    ] = DIAGNOSIS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show what models remember and where they lose.
+
+    Gradients over time, recurrent matrices, gates, the model on its own text, loss by place and by
+    frequency, on the validation text. Writes a page with pictures, and JSON and CSV a model.
+    """
+    from textmill.lineage import diagnosis  # noqa: PLC0415  # torch takes seconds to load
+
+    root = sound_root()
+    found = diagnosis.diagnose(models or [], root)
+    written = list(diagnosis.write(found, out))
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
+        return
+    console().print(diagnosis.table(found))
+    print(f"with pictures: {written[-1]}")
