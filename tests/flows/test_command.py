@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows import checkout, command, request
+from pipeline_steps.check import check, check_chosen
 from textmill.base.errors import UserError
 
 FILES = ("params.yaml", "dvc.yaml")
@@ -66,6 +67,30 @@ def test_mistakes_in_the_parameters_are_found_first(checkout_copy, old, new, sai
     params.write_text(f"\n{text}".replace(f"\n{old}", f"\n{new}", 1))
     with pytest.raises(UserError, match=said):
         request.check(checkout_copy, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("\ncorpus: sotu", "\ncorpus: stou", 'there is no corpus "stou"; did you mean "sotu"?'),
+        ("\ncorpus: sotu", "\ncorpus: local", "local: no text is pinned yet\n  -> textmill pin"),
+        ("    cleaning: sotu\n", '    cleaning: [sotu, "my_rulez:f"]\n', "my_rulez cannot be import"),
+    ],
+)
+def test_what_the_chosen_corpus_lacks_is_said_as_textmill_check_says_it(
+    checkout_copy, old, new, said
+):
+    params = checkout_copy / "params.yaml"
+    text = params.read_text()
+    assert text.count(old) == 1
+    params.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as refused:
+        request.check(checkout_copy, None, None, None)
+    with pytest.raises(UserError) as checked:
+        check(checkout_copy)
+        check_chosen(checkout_copy)
+    assert said in str(refused.value)
+    assert str(refused.value) == str(checked.value)
 
 
 def test_a_wrong_argument_costs_no_server_and_no_import(checkout_copy, root):
