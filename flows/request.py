@@ -15,7 +15,7 @@ from textmill.repository.stages import read_stages
 def check(
     root: Path, targets: Sequence[str] | None, cores: int | None, timeout_minutes: float | None
 ) -> None:
-    """UserError for the first mistake in the arguments or in params.yaml, as `textmill check` says it.
+    """UserError for the first mistake in the arguments, or what `textmill check` refuses.
 
     Names alone are compared, with dvc.yaml: DVC itself does not read it where dvc.lock is damaged.
     """

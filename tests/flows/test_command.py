@@ -74,7 +74,11 @@ def test_mistakes_in_the_parameters_are_found_first(checkout_copy, old, new, sai
     [
         ("\ncorpus: sotu", "\ncorpus: stou", 'there is no corpus "stou"; did you mean "sotu"?'),
         ("\ncorpus: sotu", "\ncorpus: local", "local: no text is pinned yet\n  -> textmill pin"),
-        ("    cleaning: sotu\n", '    cleaning: [sotu, "my_rulez:f"]\n', "my_rulez cannot be import"),
+        (
+            "    cleaning: sotu\n",
+            '    cleaning: [sotu, "my_rulez:f"]\n',
+            "my_rulez cannot be import",
+        ),
     ],
 )
 def test_what_the_chosen_corpus_lacks_is_said_as_textmill_check_says_it(

@@ -52,7 +52,9 @@ def test_several_processes_are_torchruns_of_the_same_step(launched, monkeypatch)
     with pytest.raises(SystemExit) as ended:
         _start(monkeypatch, processes=2, threads=3)
     assert ended.value.code == 0
-    assert launched == [["--standalone", "--nproc-per-node=2", "-m", "pipeline_steps.train", "wide"]]
+    assert launched == [
+        ["--standalone", "--nproc-per-node=2", "-m", "pipeline_steps.train", "wide"]
+    ]
     assert os.environ["OMP_NUM_THREADS"] == "3"
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(AtWork):
