@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tests.tracking.test_stores import environment, free_port, textmill
 from textmill.tracking import store as store_module
@@ -256,3 +257,25 @@ def test_a_database_that_may_only_be_read_says_so_and_nothing_else(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{made}/mlflow.db?mode=ro&uri=true")
     assert "readonly" in refusal(made).what
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_full_disk_under_a_runs_files_is_the_stores(repository, monkeypatch, named):
+    """A copy that fails names the file or, by what the system says of a write, none."""
+
+    def full(self, run_id, path, *_):
+        raise OSError(28, "No space left on device", *[f"{repository}/mlruns/x"] * named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "log_artifact", full)
+        with pytest.raises(StoreError, match="No space left on device") as refused:
+            publish(repository)
+    assert refused.value.where == str(repository / ("mlruns/x" if named else "mlruns"))
+    assert refused.value.next_step.endswith("then: textmill publish")
+    assert publish(repository).written == 4
+    foreign = OSError(28, "No space left on device", "models/x")
+    monkeypatch.setattr(
+        MlflowClient, "search_runs", lambda *_, **__: (_ for _ in ()).throw(foreign)
+    )
+    with pytest.raises(OSError, match="models/x"):
+        publish(repository)

@@ -6,11 +6,14 @@ that were worked through are given back to the system.
 """
 
 import mmap
+import os
 import shutil
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+
+from textmill.base.files import naming
 
 ROW_BYTES = 40
 """Of an n-gram in memory: word, count, adjusted count, suffix, start, probability, weight."""
@@ -53,7 +56,11 @@ class Scratch:
         path = self._folder / f"{len(self._maps)}.array"
         size = rows * np.dtype(dtype).itemsize
         with path.open("wb+") as file:
-            file.truncate(size)
+            if hasattr(os, "posix_fallocate"):  # a hole that meets a full disk is a bus error
+                with naming(path):
+                    os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
             mapped = mmap.mmap(file.fileno(), size)
         self._maps.append(mapped)
         return np.frombuffer(mapped, dtype)

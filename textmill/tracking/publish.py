@@ -58,7 +58,8 @@ def publish(root: Path = Path()) -> Outcome:
         found = _published(store, experiment_id, record)
         parent = _parent(store, experiment_id, record, found.get(record.identity), root)
         checkout = models.checkout_marks(root)
-        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout)
+        alive = models.logged(store, experiment_id)
+        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout, alive)
         written = 0
         for model in record.models:
             run = found.get(model.identity)
@@ -68,7 +69,7 @@ def publish(root: Path = Path()) -> Outcome:
                     found[model.identity] = done
                     written += 1
         live.end_abandoned(store, experiment_id, partial(_finished, record, root))
-        added = registry.publish(store, record, found)
+        added = registry.publish(store, record, found, alive)
     links = _links(store, experiment_id, record, found)
     return Outcome(shown(store.uri), name, links, record.doubles, written, added)
 
@@ -99,7 +100,7 @@ def _published(store: Store, experiment_id: str, record: Publication) -> dict[st
 
 
 def _lacks_something(run: Run, model: ModelRecord, target: Target) -> bool:
-    if not models.is_whole(run, model, target.parent_id):
+    if not models.is_whole(run, model, target.parent_id) or not models.model_id(run, target.alive):
         return True
     restored = run.data.tags.get(tags.ORIGIN) != tags.RUN
     return restored and bool(models.known_facts(model.stage, target.root))

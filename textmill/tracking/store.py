@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from textmill.base.errors import UserError
+from textmill.base.errors import OUTSIDE, UserError
 from textmill.tracking.databases import make_ready
 
 if TYPE_CHECKING:
@@ -143,8 +143,25 @@ def artifact_folder(uri: str, root: Path = Path()) -> str | None:
 def opened(root: Path = Path()) -> Iterator[Store]:
     """The store, this process alone in it where it is a database. Raises StoreError."""
     uri = store_uri(root)
-    with answering(uri, own=uri == own_uri(root)), _alone(uri, root):
+    with _writing(uri, root), answering(uri, own=uri == own_uri(root)), _alone(uri, root):
         yield open_store(uri, root)
+
+
+@contextmanager
+def _writing(uri: str, root: Path) -> Iterator[None]:
+    """What the system refuses of a run's files, as a StoreError: not of the repository's own."""
+    artifacts = artifact_folder(uri, root)
+    try:
+        yield
+    except OSError as error:
+        where = Path(error.filename or artifacts or "")
+        if error.errno not in OUTSIDE or artifacts is None or not where.is_relative_to(artifacts):
+            raise
+        raise StoreError(
+            error.strerror or str(error),
+            where=str(where),
+            next_step="make room or give access there, then: textmill publish",
+        ) from error
 
 
 def open_store(uri: str, root: Path = Path()) -> Store:
