@@ -279,3 +279,29 @@ def test_a_full_disk_under_a_runs_files_is_the_stores(repository, monkeypatch, n
     )
     with pytest.raises(OSError, match="models/x"):
         publish(repository)
+
+
+def test_a_database_of_another_version_of_mlflow_is_told_how_it_is_kept(repository, monkeypatch):
+    with sqlite3.connect(repository / "mlflow.db") as database:
+        database.execute("update alembic_version set version_num = 'aaaa1111'")
+    database.close()
+    error = refusal(repository)
+    assert "its tables are those of another version of MLflow (aaaa1111, where this" in error.what
+    uri = f"sqlite:///{repository}/mlflow.db"
+    assert error.next_step.startswith(f"mlflow db upgrade '{uri}'")
+    assert error.next_step.endswith(REBUILD)
+    (repository / "mlflow.db").rename(repository / "other.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{repository}/other.db")
+    assert "rm -r" not in refusal(repository).next_step
+
+
+def test_the_database_of_another_program_is_left_alone(made, monkeypatch):
+    path = made / "theirs.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{path}")
+    with sqlite3.connect(path) as database:
+        database.execute("create table runs (x int)")
+    database.close()
+    error = refusal(made)
+    assert error.what == "it is a database of something else than MLflow"
+    assert error.next_step == f"move {path} away, then: textmill publish"
+    assert tables(path) == {"runs"}

@@ -54,10 +54,15 @@ _REASONS = (
     (re.compile(r"NameResolution|Name or service not known|getaddrinfo", re.I), "unknown host"),
     (re.compile(r"Connection (aborted|reset)|RemoteDisconnected", re.I), "it broke off"),
     (re.compile(r"database is locked", re.I), "another process holds the database"),
+    (
+        re.compile(r"out-of-date database schema \(found version (\w+), but expected (\w+)\)"),
+        r"its tables are those of another version of MLflow (\1, where this one has \2)",
+    ),
     (re.compile(r"filesystem tracking backend"), "that is a folder, and it wants a database"),
     (re.compile(r"Could not parse SQLAlchemy URL"), "that is no address of a database"),
     (re.compile(r"Can't load plugin: sqlalchemy.dialects:(\S+)"), r"it knows no database \1"),
 )
+_OTHER_VERSION = "out-of-date database schema"
 _NO_STORE = re.compile(
     r"filesystem tracking backend|Invalid SQLite URL|Could not parse|Can't load plugin"
 )
@@ -176,7 +181,7 @@ def open_store(uri: str, root: Path = Path()) -> Store:
     artifacts = artifact_folder(uri, root)
     if artifacts is not None and "://" in uri and not uri.startswith("file:"):
         try:
-            make_ready(uri, _sqlite_path(uri), artifacts)
+            make_ready(uri, _sqlite_path(uri), artifacts, own=uri == own_uri(root))
         except OSError as error:
             raise _unusable(uri, error) from error
     given = os.environ.get(ADDRESS)
@@ -220,6 +225,11 @@ def _what_helps(uri: str, text: str, *, own: bool) -> str:
         for pattern, words in _HELP:
             if pattern.search(text):
                 return words
+    if _OTHER_VERSION in text:
+        upgrade = f"mlflow db upgrade '{shown(uri)}'   (an older one's; copy it first)"
+        return f"{upgrade}, or install the newer MLflow that made it" + (
+            f"\n  -> or {REBUILD}" if own else ""
+        )
     if _NO_STORE.search(text):
         return f"{IN_REPOSITORY}   (or a server: http://127.0.0.1:5000)"
     if own:
