@@ -60,6 +60,26 @@ def test_publishing_again_adds_nothing(repository, content):
     assert content(repository) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MLFLOW_RUN_ID", "deadbeef" * 4), ("MLFLOW_EXPERIMENT_ID", "77"),
+     ("MLFLOW_REGISTRY_URI", "sqlite:///other.db")],
+)  # fmt: skip
+def test_what_the_environment_says_of_other_runs_changes_nothing(
+    repository, runs, client, monkeypatch, tmp_path, name, value
+):
+    """MLflow itself would write into that run, and keep the registry apart from the runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, value)
+    publish(repository)
+    monkeypatch.delenv(name)
+    assert len(runs(repository)) == 5
+    assert [model.name for model in client(repository).search_registered_models()] == [
+        "textmill-tales"
+    ]
+    assert not (tmp_path / "other.db").exists()
+
+
 def test_learning_curves_are_by_step_and_tokens(repository, client, runs):
     publish(repository)
     run_id = runs(repository)["lstm"].info.run_id

@@ -192,7 +192,7 @@ def open_store(uri: str, root: Path = Path()) -> Store:
         os.environ[ADDRESS] = given
     for left in reversed(range(TRIES)):
         try:
-            return Store(uri, MlflowClient(uri), artifacts, own=uri == own_uri(root))
+            return Store(uri, MlflowClient(uri, uri), artifacts, own=uri == own_uri(root))
         except Exception:
             if not left or not uri.startswith(("postgresql", "mysql", "mssql")):
                 raise
