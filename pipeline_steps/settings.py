@@ -133,7 +133,7 @@ def check_inputs(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     raise UserError(
         f"{', '.join(changed[:SHOWN])}{more} changed while {_stage_name()} ran, so what it made is "
         "of the ones before and is not recorded",
-        next_step="the same command runs it with the new ones, or goes on with the old ones put back",
+        next_step="the same command runs it with the new ones; with the old ones back it goes on",
     )
 
 

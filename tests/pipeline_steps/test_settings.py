@@ -223,8 +223,8 @@ def test_inputs_that_change_while_a_step_runs_fail_it(step, file, text, named):
         settings.run(change(file, text))
     assert str(ended.value) == (
         f"textmill: {named} changed while adapt ran, so what it made is of the ones before and is "
-        "not recorded\n  -> the same command runs it with the new ones, or goes on with "
-        "the old ones put back"
+        "not recorded\n  -> the same command runs it with the new ones; with the old "
+        "ones back it goes on"
     )
     assert (settings.scratch() / "work").exists()
     assert not (step / layout.FACTS).exists()
