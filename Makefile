@@ -7,6 +7,8 @@ export OWN_CORPUS := $(value CORPUS)
 TEXT_GIVEN := $(filter-out undefined,$(origin TEXT))
 CORPUS_GIVEN := $(filter-out undefined,$(origin CORPUS))
 unexport TEXT CORPUS
+# Where containers set this, every process would compile all that it imports, as none may keep it.
+unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PYTHON ?= python3
 # Nothing is compiled ahead: Python does that with what is used, less than half of what is there.

@@ -44,9 +44,10 @@ def start_together(processes: int, threads: int, key: str) -> NoReturn:
 
     What went wrong they say themselves (`settings.run`); torchrun's account of it is not printed.
     """
-    from torch.distributed.elastic.multiprocessing.api import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.run import main as torchrun
+    # One process of one training needs nothing of this.
+    from torch.distributed.elastic.multiprocessing.api import SignalException  # noqa: PLC0415
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError  # noqa: PLC0415
+    from torch.distributed.run import main as torchrun  # noqa: PLC0415
 
     os.environ["OMP_NUM_THREADS"] = str(threads)
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)

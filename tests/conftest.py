@@ -2,6 +2,7 @@ import atexit
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # `make test` tells every make below it that it is one of its own: those under test are nobody's.
 for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
     os.environ.pop(name, None)
+
+# What is imported is compiled once and kept, as by every command that make runs.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")

@@ -202,12 +202,12 @@ def launch(repository):
 
 @pytest.fixture
 def scheduled(repository):
-    """A repository whose deployment brings the cleaned text up to date every eight seconds."""
+    """A repository whose deployment brings the cleaned text up to date four times a minute."""
     config = repository.path / "prefect.yaml"
     text = config.read_text()
     nightly = '- cron: "0 3 * * *"\n        timezone: UTC'
     assert text.count(nightly) == 1
-    config.write_text(text.replace(nightly, "- interval: 8\n    parameters: {targets: [clean]}"))
+    config.write_text(text.replace(nightly, "- interval: 15\n    parameters: {targets: [clean]}"))
     return repository
 
 
@@ -234,7 +234,7 @@ def test_serve_runs_on_schedule_cancels_and_survives_a_crash(scheduled, launch):
     eventually(lambda: serve.runs("SCHEDULED"))
     deployment = serve.prefect.post("deployments/filter")[0]["id"]
     # Farther away than a worker looks ahead, and past when the next worker comes.
-    due = datetime.now(UTC) + timedelta(seconds=20)
+    due = datetime.now(UTC) + timedelta(seconds=30)
     when = {"type": "SCHEDULED", "state_details": {"scheduled_time": due.isoformat()}}
     lost = serve.prefect.post(f"deployments/{deployment}/create_flow_run", state=when)
     serve.process.kill()

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import psutil
 import pytest
 
 from flows import stages, waiting
@@ -86,7 +87,7 @@ def test_a_lock_that_is_never_free_names_its_holder(repository):
         with pytest.raises(StageFailed) as failure:
             Stages(repository, patience=3.0).run("quick", lambda _: None)
     assert f"process {os.getpid()} holds it" in str(failure.value)
-    assert f"({sys.executable} " in str(failure.value)
+    assert f"({psutil.Process().cmdline()[0]} " in str(failure.value)
     assert not (repository / "quick.txt").exists()
     assert Stages(repository).run("quick", lambda _: None) is Ending.COMPLETED
 

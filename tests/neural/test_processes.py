@@ -69,6 +69,7 @@ def _train(folder: Path, processes: int) -> None:
     script = folder / "script.py"
     script.write_text(SCRIPT)
     start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    start = start if processes > 1 else []
     common = json.dumps({**COMMON, "processes": processes})
     done = subprocess.run(
         [sys.executable, *start, script, folder, common, json.dumps(KINDS)],

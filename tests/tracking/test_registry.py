@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.lineage.made import change_board, make_repository, write_lock
+from textmill import cli
 from textmill.base.errors import UserError
 from textmill.base.files import read_table, write_table
 from textmill.lineage.publication import publication
@@ -343,15 +344,16 @@ def test_doubled_versions_are_one_again(repository, client):
         (["trace", "lstn"], 2, 'did you mean "lstm"'),
     ],
 )
-def test_exit_codes(repository, root, arguments, code, said):
+def test_exit_codes(repository, monkeypatch, capsys, arguments, code, said):
     if arguments[0] == "promote":
         publish(repository)
-    done = subprocess.run(
-        [sys.executable, "-m", "textmill.cli", *arguments], cwd=repository, text=True,
-        capture_output=True, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    assert said in done.stdout + done.stderr
+    monkeypatch.chdir(repository)
+    monkeypatch.setattr(sys, "argv", ["textmill", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert (ended.value.code or 0) == code, err
+    assert said in out + err
 
 
 def test_mlflow_is_imported_by_the_commands_that_need_it_only(repository, root):

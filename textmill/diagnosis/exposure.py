@@ -14,6 +14,7 @@ Suffixes: T time, B prompts.
 
 import numpy as np
 
+from textmill.base.progress import Progress
 from textmill.diagnosis.records import Exposure
 from textmill.generate.sampling import draw
 from textmill.scoring.protocol import LanguageModel
@@ -48,9 +49,11 @@ def _roll_out(
 ) -> np.ndarray:
     """(B, T) nats of tokens that the model drew one after the other."""
     found = np.empty(shape)
-    for step in range(shape[1]):
-        log_p_BV = model.distribution(state)
-        drawn_B = np.array([draw(log_p_V, 1.0, random) for log_p_V in log_p_BV])
-        nats_B1, state = model.score(drawn_B[:, None], state)
-        found[:, step] = nats_B1[:, 0]
+    with Progress(found.size, "tokens", "going on with its own words") as progress:
+        for step in range(shape[1]):
+            log_p_BV = model.distribution(state)
+            drawn_B = np.array([draw(log_p_V, 1.0, random) for log_p_V in log_p_BV])
+            nats_B1, state = model.score(drawn_B[:, None], state)
+            found[:, step] = nats_B1[:, 0]
+            progress.advance(len(drawn_B))
     return found

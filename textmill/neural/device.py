@@ -33,7 +33,10 @@ def prepare(device: Device, threads: int, *, deterministic: bool = False) -> tor
     """
     if deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(deterministic)
+        torch.use_deterministic_algorithms(True)
+    else:
+        # The same for False, which imports the compiler's two seconds.
+        torch.set_deterministic_debug_mode("default")
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
