@@ -9,6 +9,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from tests.lineage.made import FACTS, add_facts, write_lock
+from textmill.base.errors import UserError
 from textmill.lineage.publication import publication
 from textmill.tracking import runs as runs_module
 from textmill.tracking import tags
@@ -298,10 +299,32 @@ def test_a_run_whose_publisher_was_killed_does_not_stay_running(repository, clie
     ended.wait()
     marks = {tags.IDENTITY: "gone", tags.PID: str(ended.pid), tags.STARTED: "1"}
     marks |= {tags.HOST: run.data.tags[tags.HOST], tags.CLAIM: "1"}
-    left = client(repository).create_run(run.info.experiment_id, tags=marks, run_name="gone")
+    elsewhere = client(repository).create_experiment("textmill/another corpus")
+    foreign = client(repository).create_experiment("somebody's own")
+
+    def leave():
+        for experiment in (run.info.experiment_id, elsewhere, foreign):
+            yield client(repository).create_run(experiment, tags=marks, run_name="gone").info
+
+    def ends(left):
+        return [client(repository).get_run(one.run_id).info.status for one in left]
+
+    left = list(leave())
     publish(repository)
-    assert client(repository).get_run(left.info.run_id).info.status == "KILLED"
-    assert runs(repository)["kn3"].info.status == "FINISHED"
+    assert ends(left) == ["KILLED", "KILLED", "RUNNING"]
+    left = list(leave())
+    params = repository / "params.yaml"
+    params.write_text(params.read_text().replace("order: 3", "order: 4"))
+    with pytest.raises(UserError, match="not run since something changed"):
+        publish(repository)
+    assert ends(left) == ["KILLED", "KILLED", "RUNNING"]
+
+
+def test_what_cannot_be_published_makes_no_store(made):
+    (made / "reports/leaderboard.json").unlink()
+    with pytest.raises(UserError, match="nothing to publish"):
+        publish(made)
+    assert not (made / "mlflow.db").exists()
 
 
 def test_the_parent_keeps_the_files_of_the_last_state(repository, client, runs):

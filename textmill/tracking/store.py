@@ -132,6 +132,12 @@ def own_uri(root: Path = Path()) -> str:
     return f"sqlite:///{_repository(root) / 'mlflow.db'}"
 
 
+def exists(uri: str) -> bool:
+    """False for an SQLite file that is not there yet; of other stores it is not known."""
+    path = _sqlite_path(uri)
+    return path is None or path.exists()
+
+
 def shown(uri: str) -> str:
     """The address without a user's password."""
     return _CREDENTIALS.sub("//", uri)
