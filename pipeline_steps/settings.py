@@ -21,6 +21,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from pipeline_steps import INTERRUPTED, end_importing
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.problems import dataclasses_in, first_problem
@@ -101,7 +102,7 @@ def run(main: Callable[[], None]) -> None:
     whose inputs changed while it ran fails, or dvc.lock would say that it ran with the new ones.
     What it keeps in its scratch folder stays then: with the old ones it would go on from there.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if signal.getsignal(signal.SIGINT) is end_importing:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     switch_telemetry_off()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -120,7 +121,7 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"textmill: {message}")
     except KeyboardInterrupt:
         if "RANK" not in os.environ:  # the process that started several speaks for them
-            print("textmill: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+            sys.stderr.write(INTERRUPTED)
         sys.exit(130)
 
 
