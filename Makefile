@@ -69,7 +69,7 @@ check: .venv/test.stamp ## Lint, types and the import contract
 	lint-imports
 
 bench: .venv/test.stamp ## Run every benchmark
-	for name in pipeline services ngram ngram_queries training neural intervals threads faults cleaning corpus; do python -m benchmarks.$$name || exit 1; done
+	for name in pipeline services ngram ngram_queries training neural wikitext2 intervals threads faults cleaning corpus; do python -m benchmarks.$$name || exit 1; done
 
 clean: ## Remove what make and DVC made in the working tree (not DVC's cache)
 	rm -rf .venv data models scores history/*.csv metrics reports .textmill build *.egg-info

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "ngram_queries",
     "training",
     "neural",
+    "wikitext2",
     "intervals",
     "threads",
     "faults",
@@ -44,6 +45,6 @@ def test_make_bench_runs_them_all(root):
     }
     assert files == set(BENCHMARKS)
     assert (
-        "for name in pipeline services ngram ngram_queries training neural intervals threads faults cleaning corpus;"
+        "for name in pipeline services ngram ngram_queries training neural wikitext2 intervals threads faults cleaning corpus;"
         in (root / "Makefile").read_text()
     )

@@ -1,7 +1,10 @@
 """What holds for the checkout as a whole."""
 
 import configparser
+import importlib
+import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -44,6 +47,15 @@ def test_nothing_phones_home(root, monkeypatch):
     )  # fmt: skip
     for name, value in switches.items():
         assert f"{name}={value}" in shown.stdout.splitlines()
+
+
+def test_what_make_runs_keeps_its_compiled_python(root):
+    """Many a container sets this; three quarters of a step's seconds would be compiling again."""
+    shown = subprocess.run(
+        ["make", "--eval", "show: ; @env", "show"], cwd=root, text=True, capture_output=True,
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}, check=True,
+    )  # fmt: skip
+    assert "PYTHONDONTWRITEBYTECODE" not in shown.stdout
 
 
 def test_ci_calls_what_the_readme_says(root):
@@ -104,3 +116,19 @@ def test_a_text_and_a_corpus_exclude_each_other(root):
     )
     assert done.returncode == 2
     assert "leave CORPUS= out" in done.stderr
+
+
+def test_what_the_pages_import_is_there(root):
+    """Documentation that is newer or older than the code would send people astray."""
+    pages = [root / "README.md", *(root / "docs").glob("*.md")]
+    shown = [
+        (page.name, *found)
+        for page in pages
+        for found in re.findall(r"from (textmill[\w.]*) import (.+)", page.read_text())
+    ]
+    assert len(shown) > 5
+    for page, module, names in shown:
+        for name in names.split("#")[0].split(","):
+            assert hasattr(importlib.import_module(module), name.strip()) or (
+                importlib.util.find_spec(f"{module}.{name.strip()}")
+            ), f"{page}: {module}.{name}"

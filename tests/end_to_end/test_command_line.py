@@ -3,6 +3,7 @@
 import json
 
 import numpy
+import pyarrow as pa
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -117,3 +118,15 @@ def test_a_network_is_diagnosed_beside_an_ngram(finished, tmp_path):
     assert "did you mean" in finished.fails(
         "python", "-m", "textmill.cli", "diagnose", "lstm_subwrd"
     )
+
+
+def test_a_mixture_with_a_network_scores_a_text_as_its_stage_did(finished, tmp_path):
+    documents = pa.ipc.open_file(finished.path / "data/clean/test.arrow").read_all()
+    assert len(documents) == 1
+    (tmp_path / "test.txt").write_text(documents["text"][0].as_py())
+    shown = json.loads(
+        textmill(finished, "score", "mix_subword", str(tmp_path / "test.txt"), "--json")
+    )
+    kept = json.loads((finished.path / "metrics/models/mix_subword.json").read_text())
+    assert shown["bits_per_byte"] == pytest.approx(kept["bits_per_byte"]["test"], rel=1e-6)
+    assert shown["perplexity"] == pytest.approx(kept["perplexity"]["test"], rel=1e-6)

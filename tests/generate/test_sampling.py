@@ -59,9 +59,10 @@ def test_one_seed_gives_one_text_and_a_prompt_is_gone_on_from(trigram):
     assert sample(trigram, prompt, 5, seed=4).tolist() == [END]
 
 
-def test_near_zero_it_is_the_likeliest(trigram):
+@pytest.mark.parametrize("temperature", [1e-3, 1e-320])
+def test_near_zero_it_is_the_likeliest(trigram, temperature):
     state = trigram.start(1)
-    ids = sample(trigram, np.zeros(0, np.int64), 3, seed=0, temperature=1e-3)
+    ids = sample(trigram, np.zeros(0, np.int64), 3, seed=0, temperature=temperature)
     for one in ids.tolist():
         assert one == int(np.argmax(trigram.distribution(state)[0]))
         _, state = trigram.score(np.array([[one]]), state)

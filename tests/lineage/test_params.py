@@ -122,6 +122,7 @@ UTF_16 = (
         (UTF_16.encode("utf-16-le"), {"encoding": "utf-16-le"}, f"{NUL}14, line 3"),
         (UTF_16.encode("utf-16-be"), {"encoding": "utf-16-be"}, f"{NUL}14, line 3"),
         (UTF_16.encode("utf-16"), {}, f"{NUL}16, line 3"),
+        (b"\n\\data\\\nngram 1=3\n", {}, "it is a language model in ARPA's format, not a text"),
         (b"a\n", {"encoding": "utf8x"}, 'encoding: no encoding "utf8x" is known'),
         (b"PK\x03\x04 and more", {}, "it is packed (zip), not text\n  -> unpack it"),
         (b"\x1f\x8b\x08 and more", {}, "it is packed (gz), not text"),

@@ -187,7 +187,11 @@ def test_dialects(tmp_path, dialect):
         ("\\2-grams", "\\3-grams", "line 11: there is '\\\\3-grams:' where \\2-grams: should be"),
         ("\n\\end\\\n", "", "line 13: the file ends before"),
         ("<s>\t", "<t>\t", "line 11: <s> is none of the unigrams"),
-        ("\ta\t", "\t</s>\t", "'</s>' is there twice among the unigrams"),
+        ("\ta\t", "\t</s>\t", "line 9: '</s>' is there twice among the unigrams"),
+        ("-0.125", "x", "line 9: 'x' is no number"),
+        ("-0.125", "inf", "line 9: inf is no logarithm"),
+        ("-0.2\ta </s>", "1e-9\ta </s>", "line 13: 1e-9 is no logarithm"),
+        ("-0.2\ta </s>", "-0,2x\ta </s>", "line 13: '-0,2x' is no number"),
         ("-0.2\ta </s>", "-0.2\ta", "is no 2-gram with its numbers"),
     ],
 )

@@ -1,5 +1,6 @@
 """Counts out as text and in again: the same counts, the same model; what is not whole is refused."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def written(text, tmp_path):
 
 def test_read_back_the_counts_are_the_same(text, written):
     counts, path = written
-    again = read_counts(path, text[2])
+    again, _ = read_counts(path, text[2])
     for ours, theirs in zip(counts, again, strict=True):
         for name in ("starts", "words", "counts", "after_begin"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
@@ -48,7 +49,7 @@ def test_from_counts_in_any_order_the_model_is_the_same(text, written, method):
     path.write_text("\r\n".join(sorted(lines, reverse=True)) + "\r\n")
     config = NgramConfig("word", method, 3)
     ours = estimate(tokens, offsets, vocabulary, config)
-    theirs = estimate_from_counts(read_counts(path, vocabulary), vocabulary, config)
+    theirs = estimate_from_counts(read_counts(path, vocabulary)[0], vocabulary, config)
     assert ours.ngrams == theirs.ngrams
     for one, other in zip(unpack(ours.orders), unpack(theirs.orders), strict=True):
         np.testing.assert_array_equal(one.words, other.words)
@@ -78,3 +79,26 @@ def test_methods_that_want_the_text_say_so(text, written):
     counts, _ = written
     with pytest.raises(UserError, match="Jelinek-Mercer, order 2 is not estimated from counts"):
         estimate_from_counts(counts, text[2], NgramConfig("word", "jelinek_mercer", 2))
+
+
+def test_compressed_and_with_a_vocabulary_of_their_own(text, written, tmp_path):
+    counts, plain = written
+    packed = tmp_path / "counts.gz"
+    write_counts(counts, text[2], packed)
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    again, vocabulary = read_counts(packed)
+    assert sorted(vocabulary.tokens.to_pylist()) == sorted(text[2].tokens.to_pylist())
+    config = NgramConfig("word", "witten_bell", 3)
+    ours = estimate_from_counts(counts, text[2], config)
+    theirs = estimate_from_counts(again, vocabulary, config)
+    for word in (*text[2].tokens.to_pylist(), "never"):
+        p = [one.distribution(one.start(1))[0, one.vocabulary[word]] for one in (ours, theirs)]
+        assert p[0] == pytest.approx(p[1], rel=1e-12)
+
+
+def test_a_cut_file_is_refused(text, written, tmp_path):
+    packed = tmp_path / "counts.gz"
+    write_counts(written[0], text[2], packed)
+    packed.write_bytes(packed.read_bytes()[:-30])
+    with pytest.raises(UserError, match="cut off or damaged"):
+        read_counts(packed)

@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
+from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
+from textmill.ngram import estimate as estimation
+from textmill.ngram import memory
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate_to
 from textmill.ngram.scratch import Scratch, fits, piece_size
@@ -51,3 +55,54 @@ def test_scratch_arrays_keep_their_numbers_when_memory_is_given_back(tmp_path):
         np.testing.assert_array_equal(array, np.arange(100_000))
         assert [path.name for path in Path(folder).iterdir()] == ["0.array"]
     assert not folder.exists()
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "scratch"
+    full = pytest.raises(UserError, match=r"scratch: no room for 9,007,\d+,\d+,\d+,\d+ bytes")
+    with full, Scratch(folder) as scratch:
+        scratch.keep(np.arange(10))
+        scratch.zeros(1 << 50, np.int64)
+    assert not folder.exists()
+
+
+def test_less_free_memory_than_the_limit_means_pieces_and_the_same_model(
+    tmp_path, monkeypatch, caplog
+):
+    vocabulary, _ = from_tokens([f"w{i}" for i in range(500)], scheme="test")
+    text = text_of(60_000, 500)
+    config = NgramConfig("test", "kneser_ney", 3)
+    hashes = []
+    for name, bytes_free in (("much", 8e9), ("little", 3e6)):
+        monkeypatch.setattr(estimation, "free", lambda there=bytes_free: there)
+        estimate_to(tmp_path / name, text, vocabulary, config, scratch=tmp_path / "scratch")
+        hashes.append([sha256_of(path) for path in sorted((tmp_path / name).iterdir())])
+    assert hashes[0] == hashes[1]
+    said = [one.getMessage() for one in caplog.records if "free here" in one.getMessage()]
+    assert len(said) == 1
+    assert "memory_limit is 4,000,000,000 bytes, and 2,400,000 are free here" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        ("0::/\n", {"memory.max": "5000\n"}, 5000),
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "7000\n"}, 7000),
+        ("4:cpu:/\n9:memory:/c\n", {"memory/c/memory.limit_in_bytes": "9000\n"}, 9000),
+        ("0::/\n", {}, None),
+        ("", {}, None),
+    ],
+)
+def test_a_container_may_have_less_than_the_machine(tmp_path, monkeypatch, groups, files, expected):
+    (tmp_path / "own").write_text(groups)
+    for name, content in files.items():
+        (tmp_path / "mount" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mount" / name).write_text(content)
+    monkeypatch.setattr(memory, "OWN", tmp_path / "own")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "mount")
+    found = memory.free()
+    machine = psutil.virtual_memory()
+    if expected is None:
+        assert machine.available / 2 < found < machine.total
+    else:
+        assert found == expected

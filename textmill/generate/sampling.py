@@ -43,7 +43,7 @@ def sample(
 
 def draw(log_p_V: np.ndarray, temperature: float, random: np.random.Generator) -> int:
     """An id by its probability, which is raised to 1 / temperature first."""
-    scaled = log_p_V / temperature
-    p = np.exp(scaled - scaled.max())
+    with np.errstate(over="ignore"):  # so far below the likeliest that it never comes
+        p = np.exp((log_p_V - log_p_V.max()) / temperature)
     sums = np.cumsum(p)
     return int(np.searchsorted(sums, random.random() * sums[-1], side="right"))

@@ -30,6 +30,19 @@ def names_of(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
     return flat_bytes(pa.array([*vocabulary.reserved, *escaped], pa.string()))
 
 
+def name_of(id: int, vocabulary: Vocabulary) -> str:
+    """The name of one id."""
+    text = vocabulary.id_to_token(id)
+    if id < len(vocabulary.reserved):
+        return text
+    return _escape(text, is_reserved=True) if text in vocabulary.reserved else escaped(text)
+
+
+def escaped(text: str) -> str:
+    r"""A text with `\xHH` for white space, control characters and backslashes."""
+    return _escape(text, is_reserved=False)
+
+
 def ids_of_names(names: pa.Array, vocabulary: Vocabulary) -> np.ndarray:
     """int64 ids; -1 where the vocabulary lacks a name. `<UNK>` is `<unk>`."""
     encoded = names.dictionary_encode()

@@ -8,13 +8,10 @@ line: a header that counts something else than follows, a word that is no unigra
 logarithm, a missing `<s>` or `</s>`, the end of the file before `\end\`.
 """
 
-import bz2
-import gzip
-import lzma
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +21,13 @@ from textmill.ngram.arpa_names import token_of
 from textmill.ngram.arpa_tables import Listed, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
+from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
 from textmill.tokenizers.strings import as_column, units_of
 from textmill.tokenizers.vocabulary import RESERVED, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 NEVER = -99.0
 """Logarithms from here down stand for zero."""
 
@@ -41,16 +38,8 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> NgramModel:
     vocabulary: whose ids the words are; None: one of the file's own unigrams, in their order.
     UserError naming the line and the word where the file is damaged or does not fit.
     """
-    opener = _OPENERS.get(path.suffix, open)
-    try:
-        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
-            return _Reader(path, vocabulary).read(file)
-    except FileNotFoundError:
-        raise UserError(f"there is no {path}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise UserError(f"it is cut off or damaged ({error})", where=str(path)) from None
+    with reading(path) as file:
+        return _Reader(path, vocabulary).read(file)
 
 
 class _Reader:
@@ -97,9 +86,15 @@ class _Reader:
         raise self._wrong("the file ends before \\end\\")
 
     def _header(self, lines: Iterator[str]) -> tuple[list[int], str]:
-        for line in lines:
-            if line == "\\data\\":
-                break
+        try:
+            while next(lines) != "\\data\\":
+                pass
+        except UserError:
+            raise UserError(
+                "no line of it is \\data\\, so it is no ARPA file",
+                where=str(self._path),
+                next_step="name a file in ARPA's format",
+            ) from None
         counts: list[int] = []
         for line in lines:
             match = _COUNT.match(line)
@@ -118,39 +113,54 @@ class _Reader:
             raise self._wrong(f"there is {heading!r} where \\{n}-grams: should be")
 
     def _order(self, lines: Iterator[str], n: int, count: int) -> tuple[Listed, str]:
-        words: list[list[str]] = []
-        numbers: list[float] = []
-        backoffs: list[float] = []
+        words: list[str] = []  # of all n-grams, one after the other
+        numbers: list[str] = []
+        backoffs: list[str] = []
+        places: list[int] = []
         first = self._line + 1
-        places = []
         for line in lines:
             fields = line.split() if line.isascii() else _fields(line)
-            if len(fields) - n not in (1, 2):
+            extra = len(fields) - n
+            if extra not in (1, 2):
                 if line.startswith("\\"):
                     break
                 raise self._wrong(f"{line!r} is no {n}-gram with its numbers")
-            numbers.append(self._number(fields[0], is_probability=True))
-            backoffs.append(self._number(fields[n + 1]) if len(fields) > n + 1 else 0.0)
-            words.append(fields[1 : n + 1])
+            numbers.append(fields[0])
+            backoffs.append(fields[-1] if extra == 2 else "0")
+            words += fields[1 : n + 1]
             places.append(self._line)
-        if len(words) != count:
+        if len(places) != count:
             raise self._wrong(
-                f"the header counts {count:,} {n}-grams, and here are {len(words):,}", first
+                f"the header counts {count:,} {n}-grams, and here are {len(places):,}", first
             )
-        ids = self._unigram_ids(words) if n == 1 else self._word_ids(words, places)
-        return Listed(ids, np.array(numbers), np.array(backoffs)), line
+        log_p = self._logarithms(numbers, places, most=0.0)
+        log_backoff = self._logarithms(backoffs, places, most=np.inf)
+        ids = self._unigram_ids(words, places) if n == 1 else self._word_ids(words, places, n)
+        return Listed(ids, log_p, log_backoff), line
 
-    def _number(self, field: str, *, is_probability: bool = False) -> float:
+    def _logarithms(self, fields: list[str], places: list[int], *, most: float) -> np.ndarray:
+        """float64, -inf from `NEVER` down; `most`: no number may be above it, nor infinite."""
         try:
-            value = float(field.replace(",", "."))
-        except ValueError:
-            raise self._wrong(f"{field!r} is no number") from None
-        if np.isnan(value) or value == np.inf or (is_probability and value > 0):
-            raise self._wrong(f"{field} is no logarithm of a probability")
-        return -np.inf if value <= NEVER else value
+            values = pa.array(fields, pa.string()).cast(pa.float64()).to_numpy().copy()
+        except pa.ArrowInvalid:  # a form that Python may know, such as a decimal comma
+            values = np.array(
+                [self._number(*one) for one in zip(fields, places, strict=True)], np.float64
+            )
+        wrong = np.isnan(values) | (values > most) | (values == np.inf)
+        if np.any(wrong):
+            row = int(np.argmax(wrong))
+            raise self._wrong(f"{fields[row]} is no logarithm of a probability", places[row])
+        values[values <= NEVER] = -np.inf
+        return values
 
-    def _unigram_ids(self, words: list[list[str]]) -> np.ndarray:
-        names = ["<unk>" if word == "<UNK>" else word for (word,) in words]
+    def _number(self, field: str, place: int) -> float:
+        try:
+            return float(field.replace(",", "."))
+        except ValueError:
+            raise self._wrong(f"{field!r} is no number", place) from None
+
+    def _unigram_ids(self, words: list[str], places: list[int]) -> np.ndarray:
+        names = ["<unk>" if word == "<UNK>" else word for word in words]
         if self._vocabulary is None:
             own = [token_of(name) for name in names if name not in RESERVED]
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
@@ -163,28 +173,24 @@ class _Reader:
             if name in reserved:
                 ids[row] = reserved.index(name)
             elif ids[row] == 0:
-                raise self._wrong(f"{name!r} is not in the vocabulary")
+                raise self._wrong(f"{name!r} is not in the vocabulary", places[row])
             if name in self._ids:
-                raise self._wrong(f"{name!r} is there twice among the unigrams")
+                raise self._wrong(f"{name!r} is there twice among the unigrams", places[row])
             self._ids[name] = int(ids[row])
         return ids[None, :]
 
-    def _word_ids(self, words: list[list[str]], places: list[int]) -> np.ndarray:
+    def _word_ids(self, words: list[str], places: list[int], n: int) -> np.ndarray:
         known = self._ids
         try:
-            flat = [[known[word] for word in ngram] for ngram in words]
+            flat = [known[word] for word in words]
         except KeyError:
-            row, word = next(
-                (row, word)
-                for row, ngram in enumerate(words)
-                for word in ngram
-                if word not in known
-            )
-            if word == "<UNK>" and "<unk>" in known:
+            row = next(row for row, word in enumerate(words) if word not in known)
+            if words[row] == "<UNK>" and "<unk>" in known:
                 known["<UNK>"] = known["<unk>"]
-                return self._word_ids(words, places)
-            raise self._wrong(f"{word!r} is none of the unigrams", places[row]) from None
-        return np.array(flat, np.int64).T
+                return self._word_ids(words, places, n)
+            what = f"{words[row]!r} is none of the unigrams"
+            raise self._wrong(what, places[row // n]) from None
+        return np.array(flat, np.int64).reshape(-1, n).T
 
     def _check_bounds(self) -> None:
         for name in ("<s>", "</s>"):

@@ -5,10 +5,9 @@ SRILM. Rows are in trie order. The bytes are made by compiled code, two blocks o
 A unigram that can neither be predicted nor continued is left out.
 """
 
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from textmill.base.errors import UserError
 from textmill.base.files import replacing
 from textmill.ngram.arpa_names import names_of
 from textmill.ngram.model import NgramModel
+from textmill.ngram.packed_text import writing
 from textmill.ngram.tables import OrderTable, unpack, words_of
 from textmill.ngram.threads import in_order
 from textmill.tokenizers.vocabulary import BEGIN
@@ -29,8 +29,10 @@ NEVER = -99 * SCALE
 Names = tuple[np.ndarray, np.ndarray]
 
 
-def write_arpa(model: NgramModel, path: Path) -> None:
+def write_arpa(model: NgramModel, path: Path) -> int:
     """Write the model as text; compressed where the name ends in .gz. Whole or not at all.
+
+    Returns how many n-grams the file has, `<s>` and `<unk>` among them.
 
     UserError for scores that are no probabilities.
     """
@@ -41,14 +43,11 @@ def write_arpa(model: NgramModel, path: Path) -> None:
         )
     tables = list(unpack(model.orders))
     names = names_of(model.vocabulary)
-    with replacing(path) as temporary, temporary.open("wb") as raw:
-        file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
-        _write(cast(BinaryIO, file), tables, names)
-        if file is not raw:
-            file.close()
+    with replacing(path) as temporary, writing(temporary, path.suffix) as file:
+        return _write(file, tables, names)
 
 
-def _write(file: BinaryIO, tables: list[OrderTable], names: Names) -> None:
+def _write(file: BinaryIO, tables: list[OrderTable], names: Names) -> int:
     rows = [_rows(tables, n) for n in range(1, len(tables) + 1)]
     header = [f"ngram {n}={len(chosen)}\n" for n, chosen in enumerate(rows, start=1)]
     file.write(("\\data\\\n" + "".join(header)).encode())
@@ -57,6 +56,7 @@ def _write(file: BinaryIO, tables: list[OrderTable], names: Names) -> None:
         for block in in_order(lambda part: _block(tables, n, part, names), _parts(chosen)):  # noqa: B023
             file.write(block)
     file.write(b"\n\\end\\\n")
+    return sum(map(len, rows))
 
 
 def _rows(tables: list[OrderTable], n: int) -> np.ndarray:

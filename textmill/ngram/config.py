@@ -23,6 +23,7 @@ Method = Literal[
     "stupid_backoff",
     "imported",
 ]
+LEAST_MEMORY = 1e6
 EventSpace = Literal["all", "observed"]
 
 _UNIGRAMS: dict[str, Any] = {"interpolate_unigrams": True, "event_space": "all"}
@@ -159,7 +160,7 @@ class NgramConfig:
             raise ValueError(f"prune_threshold must be 0 or more, not {self.prune_threshold}")
         if self.prune_to is not None and self.prune_to < 0:
             raise ValueError(f"prune_to must be 0 or more, not {self.prune_to}")
-        if not 1e6 <= self.memory_limit < float("inf"):
+        if not LEAST_MEMORY <= self.memory_limit < float("inf"):
             raise ValueError(f"memory_limit must be at least 1e6 bytes, not {self.memory_limit}")
         if self.prune_threshold and self.prune_to:
             raise ValueError("prune_threshold and prune_to are two ways to say one thing")

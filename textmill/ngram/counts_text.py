@@ -1,10 +1,12 @@
 """Counts as text, as SRILM writes them: the words of an n-gram, a tab, how often it occurred.
 
-All orders stand in one file, the lowest first; names are those of ARPA files (`arpa_names`). What
+All orders stand in one file, the lowest first, compressed where its name ends in .gz; names are
+those of ARPA files (`arpa_names`). What
 is read may come in any order and from another toolkit, but must be whole: the beginning of every
 n-gram and its end are n-grams too, and `<s>` stands in first place or nowhere.
 """
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +15,24 @@ import pyarrow.compute as pc
 
 from textmill.base.errors import UserError
 from textmill.base.files import replacing
-from textmill.ngram.arpa_names import ids_of_names, names_of
+from textmill.ngram.arpa_names import ids_of_names, names_of, token_of
 from textmill.ngram.arpa_tables import find, sorted_columns
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.packed_text import reading, writing
 from textmill.ngram.tables import words_of
-from textmill.tokenizers.vocabulary import BEGIN, Vocabulary
+from textmill.tokenizers.vocabulary import BEGIN, RESERVED, Vocabulary, from_counts
 
 BLOCK = 1 << 18
 SPACE, TAB = (pa.scalar(text, pa.large_string()) for text in (" ", "\t"))
 
 
 def write_counts(counts: list[OrderCounts], vocabulary: Vocabulary, path: Path) -> None:
-    """Write every n-gram that occurred; whole or not at all."""
+    """Write every n-gram that occurred; whole or not at all; compressed as the name says."""
     data, offsets = names_of(vocabulary)
     names = pa.LargeStringArray.from_buffers(
         len(offsets) - 1, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(data)
     )
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path) as temporary, writing(temporary, path.suffix) as file:
         for n, table in enumerate(counts, start=1):
             for first in range(0, len(table.words), BLOCK):
                 rows = np.arange(first, min(first + BLOCK, len(table.words)))
@@ -41,17 +44,23 @@ def write_counts(counts: list[OrderCounts], vocabulary: Vocabulary, path: Path) 
                 file.write("".join(f"{line}\n" for line in lines.to_pylist()).encode())
 
 
-def read_counts(path: Path, vocabulary: Vocabulary) -> list[OrderCounts]:
-    """Counts of orders 1 to N. UserError naming the line, or the n-gram that lacks another."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError:
-        raise UserError(f"there is no {path}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
+def read_counts(
+    path: Path, vocabulary: Vocabulary | None = None
+) -> tuple[list[OrderCounts], Vocabulary]:
+    """Counts of orders 1 to N, of a file as it is or compressed (.gz, .bz2, .xz by name).
+
+    vocabulary: whose ids the words are; None: one of the file's own unigrams, by falling count.
+    UserError naming the line, or the n-gram that lacks another.
+    """
+    with reading(path) as file:
+        lines = file.read().split("\n")
     ngrams, occurrences = _fields([line.removesuffix("\r") for line in lines], path)
     words = pc.split_pattern(pa.array(ngrams, pa.large_string()), " ")
     lengths = pc.list_value_length(words).to_numpy()
+    if vocabulary is None:
+        vocabulary = _own_vocabulary(
+            words.filter(pa.array(lengths == 1)), occurrences[lengths == 1]
+        )
     ids = ids_of_names(words.flatten(), vocabulary)
     if np.any(ids < 0):
         row = int(np.repeat(np.arange(len(lengths)), lengths)[np.argmax(ids < 0)])
@@ -62,7 +71,17 @@ def read_counts(path: Path, vocabulary: Vocabulary) -> list[OrderCounts]:
         rows = np.flatnonzero(lengths == n)
         at = (ends[rows] - n)[None, :] + np.arange(n)[:, None]
         orders.append((ids[at], occurrences[rows]))
-    return _tables(orders, vocabulary, path)
+    return _tables(orders, vocabulary, path), vocabulary
+
+
+def _own_vocabulary(unigrams: pa.Array, occurrences: np.ndarray) -> Vocabulary:
+    """Of all unigrams that are no reserved names."""
+    counts = Counter[str]()
+    for name, count in zip(unigrams.flatten().to_pylist(), occurrences.tolist(), strict=True):
+        if name not in (*RESERVED, "<UNK>"):
+            counts[token_of(name)] += count
+    types = pa.array(counts.keys(), pa.string())
+    return from_counts(types, np.array([*counts.values()], np.int64), scheme="counts")[0]
 
 
 def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray]:

@@ -3,15 +3,17 @@
 What it costs stands in docs/ngrams.md, measured by benchmarks/ngram.py.
 """
 
+import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from textmill.base.errors import UserError
-from textmill.ngram.config import NgramConfig, check_method
+from textmill.ngram.config import LEAST_MEMORY, NgramConfig, check_method
 from textmill.ngram.count import OrderCounts, count_ngrams, sentence_stream
+from textmill.ngram.memory import free
 from textmill.ngram.model import NgramModel
 from textmill.ngram.positions import rows_of_orders
 from textmill.ngram.prune import prune
@@ -30,6 +32,11 @@ from textmill.ngram.storage import About, save_orders
 from textmill.ngram.tables import OrderTable, PackedOrder, pack
 from textmill.ngram.threads import THREADS
 from textmill.tokenizers.vocabulary import Vocabulary
+
+SHARE_OF_FREE = 0.8
+"""Of the free memory; the rest is for what else the process holds."""
+
+_log = logging.getLogger(__name__)
 
 Text = tuple[np.ndarray, np.ndarray]
 """Flat ids of all lines, each ended by `</s>`, and where each line begins, and the end."""
@@ -86,10 +93,25 @@ def estimate_to(
     emptied before and removed after.
     """
     positions = len(text[0]) + len(text[1]) - 1
-    in_memory = fits(positions, _useful_order(text[1], config), config.memory_limit)
+    order = _useful_order(text[1], config)
+    config = _within_what_is_free(config, positions, order)
+    in_memory = fits(positions, order, config.memory_limit)
     with Scratch(None if in_memory else scratch) as place:
         orders, about = _estimated(text, vocabulary, config, held_out, place)
         save_orders(orders, about, folder)
+
+
+def _within_what_is_free(config: NgramConfig, positions: int, order: int) -> NgramConfig:
+    """Work in pieces where the memory that may be taken is not there; the model is the same."""
+    there = max(SHARE_OF_FREE * free(), LEAST_MEMORY)
+    if not fits(positions, order, config.memory_limit) or fits(positions, order, there):
+        return replace(config, memory_limit=min(config.memory_limit, there))
+    _log.warning(
+        "memory_limit is %s bytes, and %s are free here: working in pieces within those",
+        f"{config.memory_limit:,.0f}",
+        f"{there:,.0f}",
+    )
+    return replace(config, memory_limit=there)
 
 
 def _estimated(

@@ -19,6 +19,9 @@ from textmill.ngram.tables import PackedOrder
 from textmill.ngram.threads import over_ranges
 from textmill.tokenizers.vocabulary import BEGIN, END, Vocabulary
 
+NEVER = -2
+"""No word, and not NONE, which stands before a fragment."""
+
 
 class NgramModel:
     """An n-gram model over one vocabulary.
@@ -55,6 +58,10 @@ class NgramModel:
     def start(self, n: int) -> np.ndarray:
         """State (n, N-1) of streams before their first token: nothing but `<s>`."""
         return np.full((n, self.order - 1), BEGIN, dtype=np.int64)
+
+    def null_context(self, n: int) -> np.ndarray:
+        """State of n streams in the middle of a text of which nothing is known: no `<s>` before."""
+        return np.full((n, self.order - 1), NONE, dtype=np.int64)
 
     def score(self, ids_BT: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """-ln p of each id after all before it in its stream, float64 (B, T), and the new state.
@@ -98,8 +105,8 @@ class NgramModel:
 
     @property
     def _reset(self) -> int:
-        """The word behind which nothing before it counts: a line's end, or none."""
-        return END if self.config.sentence_boundaries else NONE
+        """The word behind which nothing before it counts: a line's end, or none that there is."""
+        return END if self.config.sentence_boundaries else NEVER
 
     def _begin(self, n: int) -> int:
         """The context row of order n - 1 after a line's end: `<s>`, before which is nothing."""

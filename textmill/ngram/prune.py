@@ -18,8 +18,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from textmill.ngram.lower import lower_probabilities
+from textmill.ngram.model import NgramModel
 from textmill.ngram.smoothing.interpolation import sums_after, without_contexts
-from textmill.ngram.tables import OrderTable
+from textmill.ngram.tables import OrderTable, pack, unpack
 from textmill.tokenizers.vocabulary import BEGIN, END, Vocabulary
 
 
@@ -47,6 +48,19 @@ def prune(
             OrderTable(starts, table.words[keep], table.probabilities[keep], table.backoffs[keep])
         )
     yield from renormalised(left, vocabulary)
+
+
+def pruned(model: NgramModel, *, threshold: float = 0.0, size: int = 0) -> NgramModel:
+    """A finished model, estimated or read from a file, without what `prune` leaves out."""
+    tables = prune(list(unpack(model.orders)), model.vocabulary, threshold=threshold, size=size)
+    orders = list(pack(tables, model.config.precision))
+    return NgramModel(
+        model.vocabulary,
+        model.config,
+        orders,
+        ngrams=model.ngrams[: len(orders)],
+        discounts=model.discounts[: len(orders)],
+    )
 
 
 def worths(tables: list[OrderTable], vocabulary: Vocabulary) -> list[np.ndarray]:

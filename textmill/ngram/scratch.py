@@ -13,7 +13,7 @@ from types import TracebackType
 
 import numpy as np
 
-from textmill.base.files import naming
+from textmill.base.errors import UserError
 
 ROW_BYTES = 40
 """Of an n-gram in memory: word, count, adjusted count, suffix, start, probability, weight."""
@@ -56,11 +56,7 @@ class Scratch:
         path = self._folder / f"{len(self._maps)}.array"
         size = rows * np.dtype(dtype).itemsize
         with path.open("wb+") as file:
-            if hasattr(os, "posix_fallocate"):  # a hole that meets a full disk is a bus error
-                with naming(path):
-                    os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
+            _reserve(file.fileno(), path, size)
             mapped = mmap.mmap(file.fileno(), size)
         self._maps.append(mapped)
         return np.frombuffer(mapped, dtype)
@@ -77,6 +73,22 @@ class Scratch:
         """Give back the memory of all pages that were touched; the numbers stay in the files."""
         for mapped in self._maps:
             mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _reserve(descriptor: int, path: Path, size: int) -> None:
+    """Take the room now: a page that finds none later ends the process without a word."""
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        os.truncate(descriptor, size)
+        return
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        free = shutil.disk_usage(path.parent).free
+        raise UserError(
+            f"no room for {size:,} bytes of counts, {free:,} are free ({error.strerror})",
+            where=str(path.parent),
+            next_step="make room there; or raise memory_limit, above which counts lie in files",
+        ) from None
 
 
 def fits(positions: int, order: int, memory_limit: float) -> bool:

@@ -5,6 +5,7 @@ document bounds, scored by the same protocol.
 """
 
 import hashlib
+from typing import Any
 
 PROTOCOL_VERSION = 1
 """Raised when the meaning of a score changes; numbers of different versions are never compared."""
@@ -12,6 +13,7 @@ PROTOCOL_VERSION = 1
 
 SCORES_ONLY = "it gives scores, not probabilities"
 """Why a model such as stupid backoff has neither a perplexity nor a rank."""
+IMPOSSIBLE = "it gives probability zero to a part of the text"
 
 
 def comparison_key(test_sha256: str) -> str:
@@ -28,3 +30,14 @@ def why_not_byte_comparable(
     if unknown_units and not learnt_unknown:
         return f"{unknown_units:,} unknown units, and training showed the model none"
     return None
+
+
+def comparable(numbers: dict[str, Any], why_not: str | None) -> dict[str, Any]:
+    """The numbers of a text without those that would be compared with another text's bill.
+
+    why_not: why bits per byte may not be compared, or None; scores have no perplexity either.
+    """
+    withheld = ["bits_per_byte", "bits_per_character"] if why_not else []
+    if why_not == SCORES_ONLY:
+        withheld += [name for name in numbers if "perplexity" in name]
+    return numbers | dict.fromkeys(withheld)

@@ -10,7 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from textmill.base.files import replacing_folder, write_json, write_table
-from textmill.scoring.comparison import SCORES_ONLY, comparison_key, why_not_byte_comparable
+from textmill.scoring.comparison import (
+    IMPOSSIBLE,
+    SCORES_ONLY,
+    comparable,
+    comparison_key,
+    why_not_byte_comparable,
+)
 from textmill.scoring.likelihood import CHUNK, STREAMS, token_nats
 from textmill.scoring.protocol import LanguageModel
 from textmill.scoring.units import measure, scores_table
@@ -77,14 +83,9 @@ def summary(
     """
     measured = {split: measure(tables[split]) for split in SCORED}
     if why_not is None and any(measured[split]["nats"] is None for split in SCORED):
-        why_not = "it gives probability zero to a part of the text"
-    if why_not:
-        for split in SCORED:
-            measured[split] |= dict.fromkeys(("bits_per_byte", "bits_per_character"))
-    if why_not == SCORES_ONLY:
-        for split in SCORED:
-            measured[split] |= dict.fromkeys(("perplexity", "word_perplexity"))
-    return {**about, "byte_comparable": why_not is None, "why_not": why_not, **measured}
+        why_not = IMPOSSIBLE
+    told = {split: comparable(measured[split], why_not) for split in SCORED}
+    return {**about, "byte_comparable": why_not is None, "why_not": why_not, **told}
 
 
 def write_results(

@@ -24,7 +24,7 @@ def token_nats(
     """(T,) float64 nats, in the order of `lines.tokens`."""
     nats = np.empty(len(lines.tokens), dtype=np.float64)
     with Progress(len(lines.tokens), "tokens", "scoring") as progress:
-        for starts, lengths in _groups(lines.doc_offsets, streams):
+        for starts, lengths in streams_of(lines.doc_offsets, streams):
             scored = _score_group(model, lines.tokens, starts, lengths, chunk)
             for positions_BT, real_BT, nats_BT in scored:
                 nats[positions_BT[real_BT]] = nats_BT[real_BT]
@@ -32,7 +32,7 @@ def token_nats(
     return nats
 
 
-def _groups(doc_offsets: np.ndarray, streams: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def streams_of(doc_offsets: np.ndarray, streams: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Starts and lengths of documents, `streams` at a time, the longest first."""
     lengths = np.diff(doc_offsets)
     order = np.argsort(-lengths, kind="stable")

@@ -65,13 +65,13 @@ def measure(scores: pa.Table) -> dict[str, Any]:
     totals = {name: scores[name].to_numpy().sum() for name in TOTALS}
     nats = float(totals["nats_tokens"] + totals["nats_spelling"])
     return {
-        "bits_per_byte": _finite(nats / (int(totals["bytes"]) * math.log(2))),
-        "bits_per_character": _finite(nats / (int(totals["characters"]) * math.log(2))),
-        "perplexity": _finite(perplexity(float(totals["nats_tokens"]), int(totals["tokens"]))),
-        "word_perplexity": _finite(perplexity(nats, int(totals["words"]))),
-        "nats": _finite(nats),
-        "nats_tokens": _finite(float(totals["nats_tokens"])),
-        "nats_spelling": _finite(float(totals["nats_spelling"])),
+        "bits_per_byte": finite(nats / (int(totals["bytes"]) * math.log(2))),
+        "bits_per_character": finite(nats / (int(totals["characters"]) * math.log(2))),
+        "perplexity": finite(perplexity(float(totals["nats_tokens"]), int(totals["tokens"]))),
+        "word_perplexity": finite(perplexity(nats, int(totals["words"]))),
+        "nats": finite(nats),
+        "nats_tokens": finite(float(totals["nats_tokens"])),
+        "nats_spelling": finite(float(totals["nats_spelling"])),
         "unknown_rate": int(totals["unknown"]) / int(totals["tokens"]),
         **{name: int(totals[name]) for name in TOTALS[2:]},
     }
@@ -85,5 +85,6 @@ def perplexity(nats: float, events: int) -> float:
         return math.inf
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value, or None where it is infinite or no number: files hold neither."""
     return value if math.isfinite(value) else None

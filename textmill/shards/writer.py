@@ -51,7 +51,7 @@ class Shard:
 def write_shard(lines: TextLines, codec: Codec, path: Path) -> Shard:
     """Encode lines and write them to `path`, which is whole or absent."""
     encoded = codec.tokenizer.encode(lines.text)
-    table = _table(lines, encoded, codec.bill)
+    table = table_of(lines, encoded, codec.bill)
     write_table(path, table)
     return Shard(path.name, len(table), sha256_of(path), encoded.lossy_lines, _counts(table))
 
@@ -67,7 +67,8 @@ def split_entry(n_documents: int, shards: Sequence[Shard]) -> dict[str, Any]:
     }
 
 
-def _table(lines: TextLines, encoded: Encoded, bill: SpellingBill) -> pa.Table:
+def table_of(lines: TextLines, encoded: Encoded, bill: SpellingBill) -> pa.Table:
+    """The rows of a shard: lines beside what the tokenizer made of them."""
     tokens, offsets = with_line_ends(encoded.ids, encoded.offsets)
     n_lines = len(lines.doc)
     unknown_at = np.flatnonzero(encoded.ids == UNKNOWN)

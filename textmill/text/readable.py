@@ -7,10 +7,13 @@ learn from what is left. So a file is read through when it is pinned.
 from textmill.base.errors import UserError
 from textmill.text import packing
 from textmill.text.decoding import Errors, canonical, decode_blocks, encoding_of
+from textmill.text.given import is_arpa
 from textmill.text.local import LocalFile
 
 _MARK = 4
 """Bytes of the longest byte order mark."""
+_BEGINNING = 1000
+"""Characters among which an ARPA file says what it is."""
 
 
 def check_text(file: LocalFile, encoding: str, errors: Errors, key: str) -> None:
@@ -29,9 +32,18 @@ def check_text(file: LocalFile, encoding: str, errors: Errors, key: str) -> None
         canonical(encoding)
     except ValueError as error:
         raise UserError(str(error), where=key, next_step=f"correct {key}.encoding") from None
+    beginning = ""
     for decoded in decode_blocks(name, file.path, encoding, errors, key=key):
         if "\0" in decoded.text:
             raise _holds_nul(file, encoding, key)
+        if len(beginning) < _BEGINNING:
+            beginning += decoded.text
+    if is_arpa(beginning):
+        raise UserError(
+            "it is a language model in ARPA's format, not a text",
+            where=name,
+            next_step="textmill score PATH TEXT, which asks it",
+        )
 
 
 def _holds_nul(file: LocalFile, encoding: str, key: str) -> UserError:

@@ -15,6 +15,9 @@ import numpy as np
 from textmill.base.compiled import Kernel
 
 FALLBACK = (0.5, 1.0, 1.5)
+TWICE = (
+    "; lines that are there twice would do it too, and the cleaning rule duplicate_lines drops them"
+)
 
 _log = logging.getLogger(__name__)
 _level = ContextVar("level of the notices", default=logging.WARNING)
@@ -87,10 +90,11 @@ def modified_discounts(order: int, n: np.ndarray) -> np.ndarray:
     _log.log(
         _level.get(),
         "order %d: %s (n-grams of count 1 to 4: %s); this order alone takes the discounts %s, "
-        "as is usual for characters and for small texts",
+        "as is usual for characters and for small texts%s",
         order,
         trouble,
         ", ".join(map(str, n)),
         ", ".join(map(str, FALLBACK)),
+        TWICE if n[0] == 0 else "",
     )
     return np.array(FALLBACK)

@@ -1,0 +1,40 @@
+"""Text files of models and counts, as they are or compressed; the name's ending says how."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+from textmill.base.errors import UserError
+
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[TextIO]:
+    """A text file in UTF-8, its line ends as they are. UserError for none or a damaged one."""
+    opener = _OPENERS.get(path.suffix, open)
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
+            yield file
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}", next_step="correct the path") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+        raise UserError(f"it is cut off or damaged ({error})", where=str(path)) from None
+
+
+@contextmanager
+def writing(path: Path, ending: str) -> Iterator[BinaryIO]:
+    """A file of bytes, compressed where `ending` is .gz; the same bytes for the same content."""
+    with path.open("wb") as raw:
+        if ending != ".gz":
+            yield raw
+            return
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
+            yield cast(BinaryIO, file)

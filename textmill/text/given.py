@@ -1,0 +1,82 @@
+"""A text given to a command: its lines, from a file, a compressed one or standard input.
+
+Nothing is cleaned. LF, CR LF and a lone CR end a line, as in the corpus; a last line needs no line
+end, and a line end at the end of the text begins no further line.
+"""
+
+import bz2
+import gzip
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from textmill.base.errors import UserError
+
+STANDARD_INPUT = "-"
+_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+}
+_ARPA = re.compile(r"\s*\\data\\\s*\n")
+
+
+def read_lines(source: str) -> list[str]:
+    """The lines of a file (plain, or by its name .gz, .bz2, .xz), or of standard input for `-`.
+
+    UserError where there is none, and for what is no text.
+    """
+    text = _decoded(_bytes_of(source), source)
+    if not text:
+        raise UserError("the text is empty", where=_called(source))
+    return text.removesuffix("\n").split("\n")
+
+
+def is_arpa(text: str) -> bool:
+    """Whether a text is a language model in ARPA's format, by its first line that is not blank."""
+    return _ARPA.match(text) is not None
+
+
+def _bytes_of(source: str) -> bytes:
+    if source == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
+    path = Path(source)
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        what = f"there is no {source}"
+        raise UserError(what, next_step="name a file, or - for standard input") from None
+    if unpack := _UNPACK.get(path.suffix):
+        try:
+            return unpack(data)
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            raise UserError(f"it is cut off or damaged ({error})", where=source) from None
+    return data
+
+
+def _called(source: str) -> str:
+    return "standard input" if source == STANDARD_INPUT else source
+
+
+def _decoded(data: bytes, source: str) -> str:
+    where = _called(source)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"it is not UTF-8 at byte {error.start:,} ({error.reason})",
+            where=where,
+            next_step="turn it into UTF-8 first: iconv -f windows-1252 -t utf-8 FILE, say",
+        ) from None
+    if (at := text.find("\0")) >= 0:
+        raise UserError(f"it is no text: a NUL at character {at + 1:,}", where=where)
+    if is_arpa(text):
+        raise UserError(
+            "it is a language model in ARPA's format, not a text",
+            where=where,
+            next_step="name it in the place of the model, and a text after it",
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n")
