@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tests.lineage.made import change_board, make_repository, write_lock
 from textmill import cli
@@ -172,6 +173,30 @@ def test_a_champion_that_was_deleted_in_mlflow_comes_back_with_its_aliases(
     assert (after.run_id == before.run_id) == (lost == "logged model")
     assert holder(repository, "champion") == "mix"
     assert not promote("kn3", repository).promoted
+    assert publish(repository).versions == 0
+
+
+@pytest.mark.parametrize("cut", ["set_registered_model_alias", "delete_model_version"])
+def test_a_champion_keeps_its_alias_where_bringing_it_back_breaks_off(
+    repository, client, holder, monkeypatch, cut
+):
+    class Stopped(Exception):
+        pass
+
+    def stop(*_, **__):
+        raise Stopped
+
+    publish(repository)
+    client(repository).delete_run(version_of(client, repository, "mix").run_id)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, cut, stop)
+        with pytest.raises(Stopped):
+            publish(repository)
+    assert holder(repository, "champion") == "mix"
+    publish(repository)
+    assert holder(repository, "champion") == "mix"
+    run = client(repository).get_run(version_of(client, repository, "mix").run_id)
+    assert run.info.lifecycle_stage == "active"
     assert publish(repository).versions == 0
 
 
