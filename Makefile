@@ -23,20 +23,25 @@ help: ## Show this list
 	@echo "  make run CORPUS=time_machine   another corpus of params.yaml"
 	@echo "  make run TEXT=my/text.txt      your own file, folder or glob"
 
+TELL_IT_GOES_ON = trap 'echo "textmill: interrupted; make $@ goes on from there" >&2' INT
+
 run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
 	$(if $(and $(TEXT_GIVEN),$(CORPUS_GIVEN)),$(error TEXT= makes your text the corpus: leave CORPUS= out))
 	$(if $(TEXT_GIVEN),textmill pin -- "$$OWN_TEXT")
 	$(if $(CORPUS_GIVEN),textmill use -- "$$OWN_CORPUS")
 	@textmill check
-	textmill follow --until $$$$ & dvc repro
+	@echo dvc repro
+	@$(TELL_IT_GOES_ON); textmill follow --until $$$$ & dvc repro
 	@textmill leaderboard --next
 	@textmill publish || true
 
 LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch=16 bptt=64 \
 	learning_rate=0.0015 warmup=500 weight_decay=0.05 steps=12000 evaluate_every=600
+SET_LONG = $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
-	textmill follow --until $$$$ & dvc exp run $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
+	@echo dvc exp run $(SET_LONG)
+	@$(TELL_IT_GOES_ON); textmill follow --until $$$$ & dvc exp run $(SET_LONG)
 	@textmill leaderboard
 
 flow: export OWN_TARGETS := $(value TARGETS)

@@ -18,6 +18,7 @@ from pathlib import Path
 from flows.processes import Identity, myself
 from flows.supervisor import LONGEST_END
 from textmill.base.errors import UserError
+from textmill.base.files import naming
 from textmill.repository import layout
 
 LOCK = layout.PRIVATE / "flow.lock"
@@ -49,7 +50,8 @@ def hold(path: Path, name: str, patience: float = LONGEST_END) -> Iterator[int]:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         content = json.dumps(asdict(Holder(myself(), now, name)))
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, content.encode(), 0)
+        with naming(path):
+            os.pwrite(descriptor, content.encode(), 0)
         try:
             yield descriptor
         finally:

@@ -28,6 +28,7 @@ def main() -> int:
     try:
         code = _run(given)
     except KeyboardInterrupt:
+        _say("interrupted; the same command goes on from here")
         code = 1
     return 128 + received[0] if received else code
 

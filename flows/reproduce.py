@@ -103,7 +103,7 @@ def reproduce(
     except (UserError, OSError) as error:
         return Failed(message=str(as_user_error(error)))
     except KeyboardInterrupt:
-        return Cancelled(message="Ctrl-C ended the flow and all that it started")
+        return Cancelled(message="Ctrl-C ended all that it started; the same goes on from here")
 
 
 def _unchanged(root: Path) -> frozenset[str]:

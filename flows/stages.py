@@ -6,6 +6,7 @@ line of its own, which decides how the end is named. Nothing here knows Prefect.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -21,6 +22,8 @@ from textmill.repository.stages import read_stages
 
 RETRY = 2.0
 BUSY = "is busy, it is being blocked by"
+HOLDER = re.compile(r" +\(PID (?P<pid>\d+)\): (?P<command>.*)")
+"""Below that, whoever holds the file."""
 HINTS = (
     "Data and pipelines are up to date.",
     "To track the changes with git, run:",
@@ -50,11 +53,15 @@ class StageStopped(Exception):  # noqa: N818 - likewise
 
 @dataclass(slots=True)
 class Attempt:
-    """What one `dvc repro -s STAGE` said. busy: another DVC process holds the stage's files."""
+    """What one `dvc repro -s STAGE` said.
+
+    busy: other DVC processes hold the stage's files. holders: their ids and commands.
+    """
 
     stage: str
     ending: Ending | None = None
     busy: bool = False
+    holders: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def hear(self, line: str) -> None:
@@ -66,9 +73,16 @@ class Attempt:
         }
         self.ending = self.ending or endings.get(line)
         self.busy = self.busy or BUSY in line
+        if self.busy and (found := HOLDER.match(line)):
+            self.holders[found["pid"]] = found["command"]
         continues = bool(self.problems) and line.startswith("  ")
         if line.startswith(("textmill: ", "ERROR: ")) or continues:
             self.problems.append(line)
+
+    def who(self) -> str:
+        """Who holds the stage's files, in words."""
+        named = [f"process {pid} ({command})" for pid, command in self.holders.items()]
+        return f"held by {' and '.join(named) or 'another DVC process'}"
 
     def problem(self, code: int) -> str:
         """What went wrong, in the words of the step or of DVC."""
@@ -100,6 +114,7 @@ class Stages:
     def run(self, stage: str, on_line: Callable[[str], None]) -> Ending:
         """Run a stage to its end. StageFailed with what it said, StageStopped."""
         deadline = time.monotonic() + self._patience
+        told = ""
         while True:
             attempt = Attempt(stage)
             code, problem = self._attempt(attempt, on_line)
@@ -111,8 +126,12 @@ class Stages:
                 if attempt.ending is None:
                     on_line("DVC did not say what it did with the stage: taken as run")
                 return attempt.ending or Ending.COMPLETED
-            if not attempt.busy or time.monotonic() > deadline:
+            if not attempt.busy:
                 raise StageFailed(attempt.problem(code))
+            if time.monotonic() > deadline:
+                raise StageFailed(_busy(attempt, self._patience))
+            if told != (told := attempt.who()):
+                on_line(f"waiting for this stage's files, {told}")
             self._stopped.wait(RETRY)
 
     def stop(self) -> None:
@@ -139,7 +158,7 @@ class Stages:
                 with LockWatch(run, self._root, self._patience) as watch:
                     for line in run.output:
                         attempt.hear(line.rstrip())
-                        if line.strip() and not line.startswith(HINTS):
+                        if line.strip() and not line.startswith(HINTS) and not attempt.busy:
                             on_line(line.rstrip())
                     return run.wait(), watch.problem
             finally:
@@ -151,6 +170,14 @@ class Stages:
             self._running.add(run)
             if self._stopped.is_set():
                 run.stop()
+
+
+def _busy(attempt: Attempt, patience: float) -> str:
+    """What to say once the stage's files were waited for long enough."""
+    return (
+        f"textmill: its files were not free within {patience:g} s, {attempt.who()}\n"
+        "  -> wait for it, or end it, then: make flow   (no such process: rm .dvc/tmp/rwlock)"
+    )
 
 
 def unchanged(root: Path) -> frozenset[str] | None:

@@ -2,8 +2,8 @@
 
 This runs before a step's own imports, of which torch's take seconds: a step started by an
 interpreter without the project's packages says so, and a step is bound to die with DVC, its
-parent, so that no orphan writes on after DVC was killed. An interrupt during the imports ends it
-without a word: nothing has begun. OpenMP's threads spin only briefly before they sleep
+parent, so that no orphan writes on after DVC was killed. An interrupt ends it with one line, also
+during the imports. OpenMP's threads spin only briefly before they sleep
 (docs/decisions/0007-threads-spin-briefly.md).
 """
 
@@ -12,8 +12,18 @@ import importlib.util
 import os
 import signal
 import sys
+from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
+INTERRUPTED = "textmill: interrupted; the same command goes on from here\n"
+
+
+def end_importing(*_: object) -> NoReturn:
+    """What an interrupt does until the step begins: one line; of several processes the first's."""
+    if "RANK" not in os.environ:
+        os.write(2, INTERRUPTED.encode())
+    os._exit(130)
+
 
 if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pydantic") is None:
     sys.exit(
@@ -24,7 +34,7 @@ if importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("pyda
 # While `python -m pipeline_steps.NAME` imports this package, the name of the program is "-m".
 if sys.argv[0] == "-m":
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, end_importing)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

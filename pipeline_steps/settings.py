@@ -9,24 +9,29 @@ import json
 import logging
 import os
 import resource
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from pipeline_steps import INTERRUPTED, end_importing
 from textmill.base.environment import switch_telemetry_off
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.problems import dataclasses_in, first_problem
 from textmill.repository import facts, layout
-from textmill.repository.fingerprints import input_fingerprint
+from textmill.repository.fingerprints import fingerprint_of, read_inputs
 from textmill.repository.names import check_names
 from textmill.repository.stages import declared_params, read_stage
 
+SHOWN = 3
+"""Names of inputs in a message."""
 CORRECT = f"correct it in {layout.PARAMS}, then: textmill check"
 """What to do about an entry, where nothing more telling can be said."""
 
@@ -66,9 +71,18 @@ def key() -> str:
 
 
 @cache
+def inputs() -> dict[str, str]:
+    """What the running step reads, as it was when it began."""
+    return _inputs_now()
+
+
+def _inputs_now() -> dict[str, str]:
+    return read_inputs(read_stage(_stage_name(), *sys.argv[1:2]))
+
+
 def fingerprint() -> str:
     """The input fingerprint of the running step."""
-    return input_fingerprint(read_stage(_stage_name(), *sys.argv[1:2]))
+    return fingerprint_of(inputs())
 
 
 def scratch() -> Path:
@@ -82,14 +96,24 @@ def record(**found: Any) -> None:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a step: a UserError is one message and exit code 1, Ctrl-C another and 130."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    """Run a step: a UserError is one message and exit code 1, Ctrl-C another and 130.
+
+    DVC writes into dvc.lock what parameters, code and files are when a step has ended. So a step
+    whose inputs changed while it ran fails, or dvc.lock would say that it ran with the new ones.
+    What it keeps in its scratch folder stays then: with the old ones it would go on from there.
+    """
+    if signal.getsignal(signal.SIGINT) is end_importing:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     switch_telemetry_off()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     start = time.monotonic()
     try:
+        with suppress(UserError):  # the step itself says what is missing
+            inputs()
         main()
+        if os.environ.get("RANK", "0") == "0":
+            check_inputs(inputs(), _inputs_now())
+            shutil.rmtree(scratch(), ignore_errors=True)
         _record_cost(time.monotonic() - start)
     except (UserError, OSError) as error:
         message = str(as_user_error(error))
@@ -97,8 +121,21 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"textmill: {message}")
     except KeyboardInterrupt:
         if "RANK" not in os.environ:  # the process that started several speaks for them
-            print("textmill: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+            sys.stderr.write(INTERRUPTED)
         sys.exit(130)
+
+
+def check_inputs(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """UserError naming what changed or went. A file that came is none that the step has read."""
+    changed = [name for name in before if now.get(name) != before[name]]
+    if not changed:
+        return
+    more = f" and {len(changed) - SHOWN:,} more" if len(changed) > SHOWN else ""
+    raise UserError(
+        f"{', '.join(changed[:SHOWN])}{more} changed while {_stage_name()} ran, so what it made is "
+        "of the ones before and is not recorded",
+        next_step="the same command runs it with the new ones; with the old ones back it goes on",
+    )
 
 
 def _let_the_first_speak() -> None:

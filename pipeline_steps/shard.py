@@ -28,7 +28,6 @@ def main() -> None:
         fingerprint = {"fingerprint": tokenizer.vocabulary.fingerprint}
         splits = {split: {"text_sha256": text_sha256[split], **entries[split]} for split in SPLITS}
         write_json(folder / "manifest.json", {**about, **fingerprint, "splits": splits})
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

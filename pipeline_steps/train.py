@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import signal
 import sys
 from typing import NoReturn
@@ -38,7 +37,6 @@ def main() -> None:
         return
     settings.record(**facts)
     write_atomically(layout.history(key), (layout.model(key) / "history.csv").read_bytes())
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def start_together(processes: int, threads: int, key: str) -> NoReturn:

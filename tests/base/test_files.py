@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 
 import pyarrow as pa
 import pytest
@@ -39,6 +40,21 @@ def test_a_failed_folder_leaves_the_old_folder(tmp_path):
         raise RuntimeError
     assert (folder / "x").read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+@pytest.mark.parametrize("context", [replacing, replacing_folder])
+def test_a_full_disk_names_the_file_that_was_written(tmp_path, context):
+    """A write that fails names no file by itself."""
+    with (
+        pytest.raises(OSError, match="No space") as refused,
+        context(tmp_path / "a"),
+        open("/dev/full", "w") as full,
+    ):
+        full.write("x")
+    said = str(as_user_error(refused.value))
+    assert said.startswith(f"{tmp_path / 'a'}: No space left on device\n  -> make room")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_killed_process_left_is_cleared_by_the_next(tmp_path):

@@ -97,6 +97,9 @@ def test_a_failure_stops_only_what_needs_it(repository, prefect):
     assert code == 1
     assert "textmill: Failed: ngram@kn3_subword failed: no such luck (" in output
     assert "NoneType" not in output
+    changed = repository.run("git", "status", "--porcelain").splitlines()
+    # DVC touches no .gitignore, neither for what succeeded nor for what failed.
+    assert {line[3:] for line in changed} == {"params.yaml", "dvc.lock", "pipeline_steps/ngram.py"}
     apart = {
         "ngram@kn3_subword": "Failed",
         "evaluate_ngram@kn3_subword": "NotRun",

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows import checkout, command, request
+from pipeline_steps.check import check, check_chosen
 from textmill.base.errors import UserError
 
 FILES = ("params.yaml", "dvc.yaml")
@@ -66,6 +67,34 @@ def test_mistakes_in_the_parameters_are_found_first(checkout_copy, old, new, sai
     params.write_text(f"\n{text}".replace(f"\n{old}", f"\n{new}", 1))
     with pytest.raises(UserError, match=said):
         request.check(checkout_copy, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("\ncorpus: sotu", "\ncorpus: stou", 'there is no corpus "stou"; did you mean "sotu"?'),
+        ("\ncorpus: sotu", "\ncorpus: local", "local: no text is pinned yet\n  -> textmill pin"),
+        (
+            "    cleaning: sotu\n",
+            '    cleaning: [sotu, "my_rulez:f"]\n',
+            "my_rulez cannot be import",
+        ),
+    ],
+)
+def test_what_the_chosen_corpus_lacks_is_said_as_textmill_check_says_it(
+    checkout_copy, old, new, said
+):
+    params = checkout_copy / "params.yaml"
+    text = params.read_text()
+    assert text.count(old) == 1
+    params.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as refused:
+        request.check(checkout_copy, None, None, None)
+    with pytest.raises(UserError) as checked:
+        check(checkout_copy)
+        check_chosen(checkout_copy)
+    assert said in str(refused.value)
+    assert str(refused.value) == str(checked.value)
 
 
 def test_a_wrong_argument_costs_no_server_and_no_import(checkout_copy, root):
@@ -142,15 +171,54 @@ def test_a_read_only_checkout_is_one_message(checkout_copy, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_exit_code_names_the_signal(monkeypatch, number):
+def test_the_exit_code_names_the_signal(monkeypatch, capsys, number):
     monkeypatch.setattr(sys, "argv", ["flows.command"])
     monkeypatch.setattr(request, "check", lambda *_: signal.raise_signal(number))
     handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         assert command.main() == 128 + number
+        assert capsys.readouterr().err == (
+            "textmill: interrupted; the same command goes on from here\n"
+        )
     finally:
         for one, handler in handlers.items():
             signal.signal(one, handler)
+
+
+@pytest.fixture
+def make_folder(root, tmp_path):
+    """A folder for `make` itself, with a `python` that writes down what it is given."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(root / name, tmp_path / name)
+    (tmp_path / "textmill").mkdir()
+    shutil.copy(root / "textmill/telemetry.env", tmp_path / "textmill/telemetry.env")
+    programs = tmp_path / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name, script in (
+        ("python", 'printf "%s\\n" "$@" > words'),
+        ("textmill", 'echo textmill "$@"'),
+        ("dvc", "echo running; exec sleep 60"),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / ".venv/run.stamp").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("target", ["run", "long"])
+def test_make_says_that_it_goes_on_where_it_was_interrupted(make_folder, target):
+    """Also in a moment in which DVC runs no step. A terminal interrupts the whole group."""
+    with subprocess.Popen(
+        ["make", target], cwd=make_folder, start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        before = list(iter(process.stdout.readline, "running\n"))
+        os.killpg(process.pid, signal.SIGINT)
+        after = process.stdout.read()
+    assert process.returncode != 0
+    assert f"textmill: interrupted; make {target} goes on from there\n" in after
+    assert "textmill leaderboard" not in after
+    assert any(line.startswith("dvc ") for line in before)
 
 
 @pytest.mark.parametrize(
@@ -162,22 +230,10 @@ def test_the_exit_code_names_the_signal(monkeypatch, number):
         ([], []),
     ],
 )  # fmt: skip
-def test_make_flow_hands_words_on_and_runs_none_of_them(root, tmp_path, given, words):
-    """`make` itself, with a `python` that writes down what it is given."""
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(root / name, tmp_path / name)
-    (tmp_path / "textmill").mkdir()
-    shutil.copy(root / "textmill/telemetry.env", tmp_path / "textmill/telemetry.env")
-    programs = tmp_path / ".venv/bin"
-    programs.mkdir(parents=True)
-    (programs / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@" > words\n')
-    (programs / "python").chmod(0o755)
-    (programs / "textmill").write_text("#!/bin/sh\necho textmill $@\n")
-    (programs / "textmill").chmod(0o755)
-    (tmp_path / ".venv/run.stamp").touch()
+def test_make_flow_hands_words_on_and_runs_none_of_them(make_folder, given, words):
     done = subprocess.run(
-        ["make", "flow", *given], cwd=tmp_path, check=True, capture_output=True, text=True
+        ["make", "flow", *given], cwd=make_folder, check=True, capture_output=True, text=True
     )
     assert ("\ntextmill leaderboard\n" in done.stdout) is not any("TARGETS" in one for one in given)
-    assert (tmp_path / "words").read_text().splitlines() == ["-m", "flows.command", *words]
-    assert not (tmp_path / "FILE").exists()
+    assert (make_folder / "words").read_text().splitlines() == ["-m", "flows.command", *words]
+    assert not (make_folder / "FILE").exists()

@@ -1,15 +1,19 @@
 """Ports, records and the end of processes that `make serve` left."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 
-from flows import serving
+import pytest
+
+from flows import server, serving
 from flows.processes import Identity, identify, myself
 from flows.server import HOST, answers, free_port, listens
 from flows.stop import end
+from textmill.base.errors import UserError
 
 
 def test_a_taken_port_is_passed_over():
@@ -35,6 +39,30 @@ def test_whose_port_it_is_is_known():
             assert listens(os.getpid(), ours)
             assert listens(os.getpid(), theirs), "a child's port is its parent's"
             child.communicate("")
+
+
+def test_a_disk_without_room_is_said_before_a_server_is_started(tmp_path, monkeypatch):
+    folder = tmp_path / "home"
+    server.check_room(folder)
+    assert folder.is_dir()
+    usage = shutil.disk_usage(folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2_500_000))
+    with pytest.raises(UserError, match=r"2\.5 MB are free there, and .* wants 10") as refused:
+        server.check_room(folder)
+    assert refused.value.where == str(folder)
+    monkeypatch.setenv("PREFECT_HOME", str(folder))
+    with pytest.raises(UserError, match="are free there"), server.server(tmp_path, folder / "log"):
+        pytest.fail("it was started")
+
+
+def test_of_a_server_that_ended_the_error_of_this_start_is_named(tmp_path):
+    log = tmp_path / "server.log"
+    log.write_text("app.OldError: before\n")
+    begun = log.stat().st_size
+    assert server.last_error(log, begun) == ""
+    with log.open("a") as file:
+        file.write("Traceback\nsqlite3.OperationalError: disk is full\n[SQL: x]\nServer stopped!\n")
+    assert server.last_error(log, begun) == " (sqlite3.OperationalError: disk is full)"
 
 
 def test_a_record_is_read_back_and_lives_as_its_first_process_does(tmp_path):

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from flows import stages, waiting
-from flows.stages import Attempt, Ending, StageFailed, Stages, StageStopped
+from flows.stages import Attempt, Ending, StageFailed, Stages, StageStopped, cause_of
 
 
 def heard(*lines):
@@ -110,8 +110,12 @@ def test_files_that_another_dvc_uses_are_waited_for(repository, monkeypatch):
     rwlock.parent.mkdir(exist_ok=True)
     entry = '{"write": {"%s/quick.txt": {"pid": %d, "cmd": "dvc repro"}}}'
     rwlock.write_text(entry % (repository, os.getpid()))
-    with pytest.raises(StageFailed, match=rf"\(PID {os.getpid()}\): dvc repro"):
-        Stages(repository, patience=2.0).run("quick", lambda _: None)
+    lines = []
+    with pytest.raises(StageFailed) as failure:
+        Stages(repository, patience=5.0).run("quick", lines.append)
+    held = f"held by process {os.getpid()} (dvc repro)"
+    assert cause_of(str(failure.value)) == f"its files were not free within 5 s, {held}"
+    assert lines == [f"waiting for this stage's files, {held}"]  # once, however often it is tried
     threading.Timer(4.0, rwlock.write_text, ["{}"]).start()
     assert Stages(repository).run("quick", lambda _: None) is Ending.COMPLETED
 

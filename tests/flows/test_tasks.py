@@ -5,10 +5,11 @@ import os
 import time
 
 import pytest
+from prefect.cache_policies import NO_CACHE
 from prefect.logging import disable_run_logger
 
 from flows import artifacts, lineage
-from flows.reproduce import RETRIES, run_stage, set_aside
+from flows.reproduce import RETRIES, reproduce, run_stage, set_aside
 from flows.stages import Ending, StageFailed, StageStopped, cause_of
 
 
@@ -41,6 +42,13 @@ def attempt(monkeypatch):
 def test_a_good_end_names_the_state(attempt, ending):
     state = attempt("clean", ending)
     assert (state.type.value, state.name) == ("COMPLETED", ending)
+
+
+def test_prefect_keeps_no_result_and_caches_none():
+    """What is up to date is DVC's to say."""
+    for one in (run_stage, set_aside):
+        assert (one.cache_policy, one.persist_result) == (NO_CACHE, False)
+    assert reproduce.persist_result is False
 
 
 def test_a_failure_is_a_state_with_the_words_of_the_step(attempt):

@@ -6,7 +6,7 @@ import json
 import pytest
 from ruamel.yaml import YAML
 
-from tests.lineage.made import FACTS, add_facts
+from tests.lineage.made import FACTS, add_facts, write_lock
 from textmill.base.errors import UserError
 from textmill.lineage.trace import NOT_RECORDED, render, trace
 
@@ -47,6 +47,32 @@ def test_the_source_has_address_hash_and_licence(made):
     assert "https://example.org/tales.txt" in text
     assert sha256 in text
     assert "licence: CC0" in text
+
+
+def test_of_the_cleaning_profiles_those_that_the_corpus_takes_are_named(made):
+    graph, params = made / "dvc.yaml", made / "params.yaml"
+    text = graph.read_text()
+    old = "pipeline_steps.clean\n    deps"
+    assert old in text
+    new = 'pipeline_steps.clean\n    params: [corpus, "corpora.${corpus}", profiles]\n    deps'
+    graph.write_text(text.replace(old, new))
+    content = YAML(typ="safe").load(params.read_text())
+    own = {"mine": ["plain", {"line_length": {"max_characters": 9}}], "other": ["white_space"]}
+    content["profiles"] |= own
+    for cleaning, names in (
+        ("plain", {"plain"}),
+        ("mine", {"plain", "mine"}),
+        (["other", "blank_lines"], {"other"}),
+        (["line_ends"], None),
+    ):
+        content["corpora"]["tales"]["cleaning"] = cleaning
+        with params.open("w") as file:
+            YAML(typ="safe").dump(content, file)
+        write_lock(made)
+        link = next(one for one in trace("kn3", made)["links"] if one["stage"] == "clean")
+        found = link["params"].get("profiles")
+        assert (found and found.keys()) == names
+        assert link["params"]["corpora.tales"]["cleaning"] == cleaning
 
 
 def test_a_mixture_is_made_of_two_models(made):

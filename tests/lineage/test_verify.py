@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import shutil
 
 import pytest
 
 from tests.lineage.made import change_board, write_lock
 from textmill.base.errors import UserError
 from textmill.lineage.publication import publication
-from textmill.lineage.trace import trace
+from textmill.lineage.trace import render, trace
 from textmill.lineage.verify import in_words, verify
 
 LINKS = {
@@ -34,6 +35,10 @@ def flip(path, place=-3):
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.write_bytes(data)
+
+
+def remove(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def test_what_was_not_touched_holds(made):
@@ -118,11 +123,60 @@ def test_a_fresh_clone_is_told_that_nothing_was_built_yet(made):
             UserError, match=f"nothing was built here yet: of {count} .*\\n  -> make"
         ):
             verify(name, made)
-    (made / "data.away").rename(made / "data")
-    assert verify("kn3", made)[1].link == "models/kn3"
 
 
-def test_a_model_of_other_shards_than_those_there_is_broken(made):
+def test_what_a_half_built_pipeline_has_not_made_is_not_called_broken(made):
+    for path in ("scores/mix", "scores/lstm", "models/lstm", "reports/leaderboard.json"):
+        remove(made / path)
+    _, found = verify(None, made)
+    assert (found.link, found.unbuilt) == ("models/lstm", True)
+    assert found.found == "nothing there (2 more)"
+    text = in_words(found)
+    assert text.startswith("not built yet: models/lstm\n")
+    assert text.endswith("  -> dvc repro   (where DVC's remote has it: dvc pull)")
+    assert verify("kn3", made)[1] is None
+    flip(made / "scores/kn3/test.arrow")  # damage to what is there comes first
+    assert (verify(None, made)[1].link, verify(None, made)[1].unbuilt) == ("scores/kn3", False)
+
+
+def test_a_stage_that_was_stopped_while_it_ran_anew_is_not_called_broken(made):
+    """DVC removes its outputs first, and what was made of the ones before is still there."""
+    params = made / "params.yaml"
+    params.write_text(params.read_text().replace("order: 3", "order: 4"))
+    remove(made / "models/kn3")
+    _, found = verify("kn3", made)
+    assert (found.link, found.unbuilt) == ("models/kn3", True)
+    params.write_text(params.read_text().replace("corpus: tales", "corpus: others"))
+    params.write_text(params.read_text().replace("\n  tales:", "\n  others:"))
+    _, found = verify("unigram", made)
+    assert (found.expected, found.found) == ("corpus others", "corpus tales")
+    assert found.unbuilt
+    remove(made / "data/raw")
+    _, found = verify("unigram", made)
+    assert (found.link, found.found, found.unbuilt) == ("data/raw", "nothing there", True)
+
+
+def test_compressed_files_of_ones_own_are_checked_against_their_pin(made):
+    """The pin covers the files as they lie there, data/raw holds what came out of them."""
+    params, source = made / "params.yaml", made / "data/raw/source.json"
+    record = json.loads(source.read_text())
+    sha256 = record["files"][0]["sha256"]
+    digest = hashlib.sha256(f"tales.txt.gz\0{'d' * 64}\n".encode()).hexdigest()
+    text = params.read_text()
+    pinned = f"path: tales.txt.gz\n    digest: {digest}"
+    params.write_text(text.replace(f"sha256: {sha256}", pinned))
+    record["files"][0]["packed"] = {"name": "tales.txt.gz", "bytes": 3, "sha256": "d" * 64}
+    source.write_text(json.dumps(record))
+    write_lock(made)
+    assert verify("kn3", made)[1] is None
+    assert "    tales.txt.gz  sha256 " in render(trace("kn3", made)).replace("out of ", "")
+    record["files"][0]["packed"]["sha256"] = "e" * 64
+    source.write_text(json.dumps(record))
+    write_lock(made)
+    assert verify("kn3", made)[1].expected == f"digest {digest}"
+
+
+def test_a_model_of_other_shards_than_those_there_is_to_be_made_anew(made):
     """The shards were made anew and recorded, the model was not."""
     lock = made / "dvc.lock"
     old = lock.read_text()
@@ -135,7 +189,7 @@ def test_a_model_of_other_shards_than_those_there_is_broken(made):
     lock.write_text("\n".join(lines) + "\n")
     _, broken = verify("kn3", made)
     assert broken.link == "models/kn3, made by ngram@kn3 from data/shards/word"
-    assert broken.next_step == "dvc repro"
+    assert (broken.next_step, broken.unbuilt) == ("dvc repro", True)
     assert verify("unigram", made)[1] is None
 
 

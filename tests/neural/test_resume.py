@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, as_user_error
+from textmill.neural import model_files
 from textmill.neural.checkpoint import NAME
 from textmill.neural.config import NetworkConfig
 from textmill.neural.optimiser import buffers
@@ -190,3 +192,21 @@ def test_the_checkpoint_of_another_run_is_refused_by_name(
     (scratch / NAME).write_bytes((scratch / NAME).read_bytes()[:-9])
     with pytest.raises(UserError, match="is not whole"):
         Training(lines, lines, make_vocabulary(12), make_config(), scratch).resume()
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [("I/O error: No space left on device (os error 28)", OSError), ("no dtype", SafetensorError)],
+)
+def test_a_full_disk_is_the_systems_word_and_no_traceback(tmp_path, monkeypatch, said, error):
+    """safetensors has an error of its own for it, which no step knows; these are its words."""
+
+    def refuse(*_):
+        raise SafetensorError(f"Error while serializing: {said}")
+
+    monkeypatch.setattr(model_files, "save_file", refuse)
+    with pytest.raises(error) as refused:
+        model_files.save_tensors({"x": torch.zeros(3)}, tmp_path / "x")
+    if error is OSError:
+        message = str(as_user_error(refused.value))
+        assert message.startswith(f"{tmp_path / 'x'}: No space left on device\n  -> make room")

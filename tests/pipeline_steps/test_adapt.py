@@ -57,7 +57,7 @@ STEPS = {
 
 def run(step, key):
     """What `python -m pipeline_steps.STEP KEY` does."""
-    settings.fingerprint.cache_clear()
+    settings.inputs.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [step.__file__, key])
         step.main()

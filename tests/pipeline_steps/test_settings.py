@@ -4,15 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import pytest
 from pydantic import Field
 
-from pipeline_steps import settings
+from pipeline_steps import INTERRUPTED, settings
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
 from textmill.ngram.config import NgramConfig
+from textmill.repository import layout
 from textmill.text.catalogue import Corpus
 from textmill.tokenizers.store import TokenizerConfig
 from textmill.tokenizers.words import WordConfig
@@ -23,7 +25,7 @@ NETWORK = {"tokenizer": "t", "embedding": 8, "hidden": 8, "steps": 9, "evaluate_
 CORPUS = {"title": "x", "licence": "none", "cleaning": "plain", "path": "t.txt", "digest": "d"}
 
 
-def test_an_interrupt_during_the_imports_is_no_traceback(root, tmp_path):
+def test_an_interrupt_during_the_imports_is_one_line(root, tmp_path):
     slow = 'import time\nprint("importing", flush=True)\ntime.sleep(60)\n'
     (tmp_path / "torch.py").write_text(slow)
     process = subprocess.Popen(
@@ -34,7 +36,8 @@ def test_an_interrupt_during_the_imports_is_no_traceback(root, tmp_path):
     assert process.stdout.readline() == "importing\n"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (-signal.SIGINT, "")
+    assert (process.returncode, said) == (130, INTERRUPTED)
+    assert "the same command goes on" in said
 
 
 def refused(config, mapping):
@@ -166,3 +169,73 @@ def test_a_right_entry_becomes_a_frozen_object():
 )
 def test_a_wrong_entry_is_named(config, mapping, message):
     assert refused(config, mapping) == message
+
+
+GRAPH = """\
+stages:
+  adapt:
+    foreach: ${adapted}
+    do:
+      cmd: exec python -m pipeline_steps.adapt ${key}
+      params: ["adapted.${key}"]
+      deps: [code, text.txt]
+      outs: [out.txt]
+"""
+
+
+@pytest.fixture
+def step(tmp_path, monkeypatch):
+    """A stage of a small repository, run by `settings.run` in this process."""
+    (tmp_path / "dvc.yaml").write_text(GRAPH)
+    (tmp_path / "params.yaml").write_text("corpus: x\nadapted: {m: {a: 1}, n: {a: 1}}\n")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/one.py").write_text("1")
+    (tmp_path / "text.txt").write_text("1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["adapt.py", "m"])
+    settings.inputs.cache_clear()
+    yield tmp_path
+    settings.inputs.cache_clear()
+
+
+def change(file, text):
+    def act():
+        settings.scratch().mkdir(parents=True)
+        (settings.scratch() / "work").write_text("")
+        path = Path(file)
+        path.unlink() if text is None else path.write_text(text)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "named"),
+    [
+        ("params.yaml", "adapted: {m: {a: 2}}\n", "its parameters in params.yaml"),
+        ("code/one.py", "2", "code/one.py"),
+        ("code/one.py", None, "code/one.py"),
+        ("text.txt", "2", "text.txt"),
+        ("dvc.yaml", GRAPH.replace("adapt ${", "adapt -v ${"), "its command in dvc.yaml"),
+    ],
+)
+def test_inputs_that_change_while_a_step_runs_fail_it(step, file, text, named):
+    """DVC would write the new ones into dvc.lock, beside what was made of the old ones."""
+    with pytest.raises(SystemExit) as ended:
+        settings.run(change(file, text))
+    assert str(ended.value) == (
+        f"textmill: {named} changed while adapt ran, so what it made is of the ones before and is "
+        "not recorded\n  -> the same command runs it with the new ones; with the old "
+        "ones back it goes on"
+    )
+    assert (settings.scratch() / "work").exists()
+    assert not (step / layout.FACTS).exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("params.yaml", "adapted: {m: {a: 1}, n: {a: 2}}\n"), ("code/.one.py.swp", ""), ("x", "")],
+)
+def test_what_a_step_did_not_read_may_change_while_it_runs(step, file, text):
+    settings.run(change(file, text))
+    assert not settings.scratch().exists()
+    assert len(list((step / layout.FACTS).iterdir())) == 1

@@ -1,4 +1,5 @@
 import gzip
+import json
 import lzma
 import os
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import pytest
 
 from tests.text.cleaning import held
 from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
 from textmill.text import local, raw
 from textmill.text.catalogue import Corpus, ShareSplits
 from textmill.text.kinds import tally
@@ -261,6 +263,13 @@ def test_a_folder_of_rows_gives_its_rows_unpacked_and_tells_the_rest(
     assert sorted(files) == ["a.jsonl", "c.tsv", "more/b.JSONL"]
     documents = Reader(files, Reading(kind="row")).documents()
     assert [d.text for d in documents] == ["one", "two", "three", "one", "two"]
+    record = json.loads((tmp_path / "raw/source.json").read_text())
+    packed = {file["name"]: file.get("packed", {}) for file in record["files"]}
+    pinned = {file.name: sha256_of(file.path) for file in find(str(rows), "row")}
+    assert packed.pop("a.jsonl") == {}  # the pin covers it as it lies in data/raw
+    assert {one["name"]: one["sha256"] for one in packed.values()} == {
+        name: pinned[name] for name in ("c.tsv.xz", "more/b.JSONL.gz")
+    }
     (rows / "c.tsv").write_bytes(b"text\nfour\n")
     corpus = replace(corpus, **pin_text(str(rows), kind="row"))
     with pytest.raises(UserError, match=r"c\.tsv\.xz and another file both hold c\.tsv"):

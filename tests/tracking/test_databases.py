@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tests.tracking.test_stores import environment, free_port, textmill
 from textmill.tracking import store as store_module
@@ -256,3 +257,51 @@ def test_a_database_that_may_only_be_read_says_so_and_nothing_else(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{made}/mlflow.db?mode=ro&uri=true")
     assert "readonly" in refusal(made).what
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_full_disk_under_a_runs_files_is_the_stores(repository, monkeypatch, named):
+    """A copy that fails names the file or, by what the system says of a write, none."""
+
+    def full(self, run_id, path, *_):
+        raise OSError(28, "No space left on device", *[f"{repository}/mlruns/x"] * named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "log_artifact", full)
+        with pytest.raises(StoreError, match="No space left on device") as refused:
+            publish(repository)
+    assert refused.value.where == str(repository / ("mlruns/x" if named else "mlruns"))
+    assert refused.value.next_step.endswith("then: textmill publish")
+    assert publish(repository).written == 4
+    foreign = OSError(28, "No space left on device", "models/x")
+    monkeypatch.setattr(
+        MlflowClient, "search_runs", lambda *_, **__: (_ for _ in ()).throw(foreign)
+    )
+    with pytest.raises(OSError, match="models/x"):
+        publish(repository)
+
+
+def test_a_database_of_another_version_of_mlflow_is_told_how_it_is_kept(repository, monkeypatch):
+    with sqlite3.connect(repository / "mlflow.db") as database:
+        database.execute("update alembic_version set version_num = 'aaaa1111'")
+    database.close()
+    error = refusal(repository)
+    assert "its tables are those of another version of MLflow (aaaa1111, where this" in error.what
+    uri = f"sqlite:///{repository}/mlflow.db"
+    assert error.next_step.startswith(f"mlflow db upgrade '{uri}'")
+    assert error.next_step.endswith(REBUILD)
+    (repository / "mlflow.db").rename(repository / "other.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{repository}/other.db")
+    assert "rm -r" not in refusal(repository).next_step
+
+
+def test_the_database_of_another_program_is_left_alone(made, monkeypatch):
+    path = made / "theirs.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{path}")
+    with sqlite3.connect(path) as database:
+        database.execute("create table runs (x int)")
+    database.close()
+    error = refusal(made)
+    assert error.what == "it is a database of something else than MLflow"
+    assert error.next_step == f"move {path} away, then: textmill publish"
+    assert tables(path) == {"runs"}

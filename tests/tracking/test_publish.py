@@ -9,6 +9,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from tests.lineage.made import FACTS, add_facts, write_lock
+from textmill.base.errors import UserError
 from textmill.lineage.publication import publication
 from textmill.tracking import runs as runs_module
 from textmill.tracking import tags
@@ -58,6 +59,26 @@ def test_publishing_again_adds_nothing(repository, content):
     outcome = publish(repository)
     assert (outcome.written, outcome.versions) == (0, 0)
     assert content(repository) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MLFLOW_RUN_ID", "deadbeef" * 4), ("MLFLOW_EXPERIMENT_ID", "77"),
+     ("MLFLOW_REGISTRY_URI", "sqlite:///other.db")],
+)  # fmt: skip
+def test_what_the_environment_says_of_other_runs_changes_nothing(
+    repository, runs, client, monkeypatch, tmp_path, name, value
+):
+    """MLflow itself would write into that run, and keep the registry apart from the runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, value)
+    publish(repository)
+    monkeypatch.delenv(name)
+    assert len(runs(repository)) == 5
+    assert [model.name for model in client(repository).search_registered_models()] == [
+        "textmill-tales"
+    ]
+    assert not (tmp_path / "other.db").exists()
 
 
 def test_learning_curves_are_by_step_and_tokens(repository, client, runs):
@@ -278,10 +299,32 @@ def test_a_run_whose_publisher_was_killed_does_not_stay_running(repository, clie
     ended.wait()
     marks = {tags.IDENTITY: "gone", tags.PID: str(ended.pid), tags.STARTED: "1"}
     marks |= {tags.HOST: run.data.tags[tags.HOST], tags.CLAIM: "1"}
-    left = client(repository).create_run(run.info.experiment_id, tags=marks, run_name="gone")
+    elsewhere = client(repository).create_experiment("textmill/another corpus")
+    foreign = client(repository).create_experiment("somebody's own")
+
+    def leave():
+        for experiment in (run.info.experiment_id, elsewhere, foreign):
+            yield client(repository).create_run(experiment, tags=marks, run_name="gone").info
+
+    def ends(left):
+        return [client(repository).get_run(one.run_id).info.status for one in left]
+
+    left = list(leave())
     publish(repository)
-    assert client(repository).get_run(left.info.run_id).info.status == "KILLED"
-    assert runs(repository)["kn3"].info.status == "FINISHED"
+    assert ends(left) == ["KILLED", "KILLED", "RUNNING"]
+    left = list(leave())
+    params = repository / "params.yaml"
+    params.write_text(params.read_text().replace("order: 3", "order: 4"))
+    with pytest.raises(UserError, match="not run since something changed"):
+        publish(repository)
+    assert ends(left) == ["KILLED", "KILLED", "RUNNING"]
+
+
+def test_what_cannot_be_published_makes_no_store(made):
+    (made / "reports/leaderboard.json").unlink()
+    with pytest.raises(UserError, match="nothing to publish"):
+        publish(made)
+    assert not (made / "mlflow.db").exists()
 
 
 def test_the_parent_keeps_the_files_of_the_last_state(repository, client, runs):

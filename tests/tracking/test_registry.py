@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tests.lineage.made import change_board, make_repository, write_lock
 from textmill import cli
@@ -127,6 +129,125 @@ def test_a_champion_of_another_text_is_not_compared(repository, client, holder):
     assert "bbbbbbbb" in verdict.reason
     assert verdict.interval is None
     assert holder(repository, "champion") == "mix"
+
+
+def version_of(client, repository, model):
+    found = client(repository).search_model_versions(f"name = '{NAME}'")
+    (version,) = [one for one in found if one.tags["textmill.model"] == model]
+    return version
+
+
+def logged_model(version):
+    return version.source.removeprefix("models:/")
+
+
+def is_gone_for_good(repository, run_id):
+    """As `mlflow gc` leaves it."""
+    with sqlite3.connect(repository / "mlflow.db") as database:
+        for table in ("tags", "params", "metrics", "latest_metrics", "runs"):
+            database.execute(f"delete from {table} where run_uuid = '{run_id}'")
+    database.close()
+
+
+@pytest.mark.parametrize("lost", ["run", "run for good", "logged model"])
+def test_a_champion_that_was_deleted_in_mlflow_comes_back_with_its_aliases(
+    repository, client, holder, lost
+):
+    publish(repository)
+    before = version_of(client, repository, "mix")
+    if lost == "logged model":
+        client(repository).delete_logged_model(logged_model(before))
+    else:
+        client(repository).delete_run(before.run_id)
+    if lost == "run for good":
+        is_gone_for_good(repository, before.run_id)
+        with pytest.raises(UserError, match="the run of the champion mix is not in MLflow any"):
+            promote("kn3", repository)
+    else:
+        assert not promote("kn3", repository).promoted
+    assert publish(repository).versions == 1
+    after = version_of(client, repository, "mix")
+    assert after.version != before.version
+    assert client(repository).get_run(after.run_id).info.lifecycle_stage == "active"
+    assert client(repository).get_logged_model(logged_model(after)).status == "READY"
+    assert (after.run_id == before.run_id) == (lost == "logged model")
+    assert holder(repository, "champion") == "mix"
+    assert not promote("kn3", repository).promoted
+    assert publish(repository).versions == 0
+
+
+@pytest.mark.parametrize("cut", ["set_registered_model_alias", "delete_model_version"])
+def test_a_champion_keeps_its_alias_where_bringing_it_back_breaks_off(
+    repository, client, holder, monkeypatch, cut
+):
+    class Stopped(Exception):
+        pass
+
+    def stop(*_, **__):
+        raise Stopped
+
+    publish(repository)
+    client(repository).delete_run(version_of(client, repository, "mix").run_id)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, cut, stop)
+        with pytest.raises(Stopped):
+            publish(repository)
+    assert holder(repository, "champion") == "mix"
+    publish(repository)
+    assert holder(repository, "champion") == "mix"
+    run = client(repository).get_run(version_of(client, repository, "mix").run_id)
+    assert run.info.lifecycle_stage == "active"
+    assert publish(repository).versions == 0
+
+
+def test_a_model_that_was_deleted_in_mlflow_becomes_no_champion(repository, client, holder):
+    publish(repository)
+    worst = version_of(client, repository, "unigram").version
+    client(repository).set_registered_model_alias(NAME, "champion", worst)
+    client(repository).delete_run(version_of(client, repository, "mix").run_id)
+    with pytest.raises(UserError, match="the run of mix was deleted in MLflow") as refused:
+        promote("mix", repository)
+    assert refused.value.next_step == "textmill publish"
+    assert holder(repository, "champion") == "unigram"
+    publish(repository)
+    assert promote("mix", repository).promoted
+
+
+def test_a_champion_that_somebody_else_registered_is_not_compared(repository, client):
+    publish(repository)
+    version = client(repository).create_model_version(NAME, source="/elsewhere").version
+    client(repository).set_registered_model_alias(NAME, "champion", version)
+    verdict = promote("kn3", repository)
+    assert not verdict.promoted
+    assert f"version {version} cannot be compared: textmill did not register" in verdict.reason
+    assert "\n  -> delete the alias champion in MLflow" in verdict.reason
+
+
+def contaminate(repository, *, really=True):
+    board = repository / "reports/leaderboard.json"
+    found = json.loads(board.read_text())
+    found["text"]["overlap"] = {"unit": "words", "n": 13, "ngrams": 0.4, "lines": 0.5, "max": 0.01,
+                                "is_contaminated": really}  # fmt: skip
+    board.write_text(json.dumps(found))
+    write_lock(repository)
+
+
+def test_nobody_becomes_champion_by_remembering_the_test_text(repository, client, runs):
+    """The comparison key is of the test text alone, so another training text has the same one."""
+    contaminate(repository)
+    publish(repository)
+    assert client(repository).get_registered_model(NAME).aliases.keys() == {"baseline"}
+    assert runs(repository)["kn3"].data.tags["textmill.contaminated"] == "true"
+    assert version_of(client, repository, "kn3").tags["textmill.contaminated"] == "true"
+    verdict = promote("kn3", repository)
+    assert not verdict.promoted
+    assert "the test text of tales stands in its training text" in verdict.reason
+    version = version_of(client, repository, "mix").version
+    client(repository).set_registered_model_alias(NAME, "champion", version)
+    contaminate(repository, really=False)
+    publish(repository)
+    assert runs(repository)["kn3"].data.tags["textmill.contaminated"] == "false"
+    assert "the latter learnt from text" in promote("kn3", repository).reason
 
 
 def test_a_champion_whose_files_are_gone_is_still_to_be_beaten(repository, holder):

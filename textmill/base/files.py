@@ -6,6 +6,7 @@ Arrow IPC files: unlike Parquet they do not carry the writer's version, so the s
 the same bytes, and they can be memory-mapped without a copy.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,19 @@ import pyarrow as pa
 
 from textmill.base.errors import UserError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What the system says of a full disk names the file: where a write fails, it does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -26,8 +40,9 @@ def replacing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     try:
-        yield temporary
-        _flush(temporary)
+        with naming(path):
+            yield temporary
+            _flush(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -41,10 +56,11 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
-        yield temporary
-        for file in temporary.rglob("*"):
-            if file.is_file():
-                _flush(file)
+        with naming(path):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _flush(file)
         if path.exists():
             shutil.rmtree(path)
         temporary.rename(path)

@@ -145,8 +145,10 @@ def _wrong_source(found: Mapping[str, Any]) -> str:
 
 
 def _is_file(found: Any) -> bool:
-    return isinstance(found, dict) and all(
-        isinstance(found.get(name), str) for name in ("name", "sha256")
+    return (
+        isinstance(found, dict)
+        and all(isinstance(found.get(name), str) for name in ("name", "sha256"))
+        and ("packed" not in found or _is_file(found["packed"]))
     )
 
 

@@ -48,7 +48,8 @@ class Point:
 class ModelRecord:
     """One model. metrics: by the split they were measured on; "" for sizes.
 
-    lines: digest of what it needs for every test line.
+    lines: digest of what it needs for every test line. contaminated: the test text stands in what
+    it learnt from.
     """
 
     name: str
@@ -60,6 +61,7 @@ class ModelRecord:
     md5: str
     ranked: bool
     adapts: bool
+    contaminated: bool
     params: Mapping[str, str]
     metrics: Mapping[str, Mapping[str, float]]
     curve: tuple[Point, ...]
@@ -79,7 +81,8 @@ class Publication:
 
     models: each identity once. identities: of every model by name; two entries of params.yaml that
     gave the same files are one model. best, baseline: names of the best model and the best n-gram
-    on validation, which is what choices are made on.
+    on validation, which is what choices are made on. contaminated: the test text stands in the
+    training text, so what is best on it may only remember it.
     """
 
     corpus: str
@@ -88,6 +91,7 @@ class Publication:
     datasets: tuple[Dataset, ...]
     models: tuple[ModelRecord, ...]
     identities: Mapping[str, str]
+    contaminated: bool
     best: str | None
     baseline: str | None
     note: str
@@ -138,6 +142,7 @@ def publication(root: Path = Path()) -> Publication:
         datasets=datasets(root),
         models=tuple(models.values()),
         identities=identities,
+        contaminated=board.text.is_contaminated,
         best=_least(valid),
         baseline=_least(ngrams),
         note=notes.of_leaderboard(board),
@@ -256,6 +261,7 @@ def _model(
         md5=stage.outs[path].md5,
         ranked=name in {entry.name for entry in board.models},
         adapts=bool(summary.get("adapts")),
+        contaminated=board.text.is_contaminated,
         params=_params(summary, stage, locked),
         metrics=_metrics(summary),
         curve=curve(root / layout.history(name)),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from textmill.lineage.chain import Link, known_facts, model_chain, source
+from textmill.text.profiles import taken
 
 NOT_RECORDED = "not recorded on this machine"
 FILES_SHOWN = 3
@@ -31,13 +32,23 @@ def _as_dict(link: Link, root: Path) -> dict[str, Any]:
         "md5": link.md5,
         "bytes": link.size,
         "stage": link.stage,
-        "params": dict(link.params),
+        "params": _params(link.params),
         "made_of": dict(link.inputs),
         "commit": known.get("commit"),
         "dirty": known.get("dirty"),
         "versions": known.get("versions"),
         "seconds": known.get("seconds"),
     }
+
+
+def _params(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """What the stage took of its parameters: of the profiles, those of its corpus alone."""
+    entry = declared.get(f"corpora.{declared.get('corpus')}")
+    if "profiles" not in declared or not isinstance(entry, Mapping):
+        return dict(declared)
+    profiles = taken(entry["cleaning"], declared["profiles"])
+    others = {name: value for name, value in declared.items() if name != "profiles"}
+    return others | ({"profiles": profiles} if profiles else {})
 
 
 def _source(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,6 +86,8 @@ def _source_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"    from {url}"
     for file in found["files"][:FILES_SHOWN]:
         yield f"    {file['name']}  sha256 {file.get('sha256') or 'not pinned: its members are'}"
+        if packed := file.get("packed"):
+            yield f"        out of {packed['name']}  sha256 {packed['sha256']}"
     hidden = len(found["files"]) - FILES_SHOWN
     if hidden > 0:
         yield f"    and {hidden:,} more (--json shows all)"

@@ -5,49 +5,35 @@ the source on, so the first broken one is the cause and not a consequence: the p
 the raw files against `source.json`, then every output against dvc.lock, and whether what a stage
 read is what the stage before it wrote; then what these stages wrote besides (metrics, histories),
 the reports, and whether the leaderboard's numbers are those of the scores.
+
+What a pipeline that was stopped half-way has not made yet is no damage: it is named as such, and
+only where nothing that is there is broken.
 """
 
-import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_record, sha256_of
-from textmill.lineage.chain import Link, chain, check_model, model_names, source
+from textmill.base.files import read_record
+from textmill.lineage import pins
+from textmill.lineage.broken import RESTORE, Broken, Check
+from textmill.lineage.chain import Link, chain, check_model, model_names
 from textmill.lineage.hashes import dvc_md5
-from textmill.lineage.lock import LOCK, LockedStage, last_runs
+from textmill.lineage.lock import LOCK, LockedStage, last_runs, stale
 from textmill.reports.records import from_json
 from textmill.repository import layout
-from textmill.repository.stages import lookup, read_yaml
-from textmill.text import local, raw
+from textmill.repository.stages import read_stages
 
-FILES = layout.RAW / "files"
-SOURCE = layout.RAW / "source.json"
 COMPARE = "dvc repro compare"
-PUBLISH = "publish"
-"""Its output is not in the cache: a clone has none until the stage runs, so it may be missing."""
+DOWNLOAD, PUBLISH = "download", "publish"
+"""The output of publish is not in the cache: a clone has none, so it may be missing."""
 REPORTING = ("describe", "compare", PUBLISH)
 NUMBERS = ("bits_per_byte", "bits_per_character", "perplexity", "word_perplexity", "unknown_rate")
-RESTORE = "rm -r {0}; dvc checkout {0}   (not in the cache: dvc repro)"
 FETCH = "dvc checkout {0}   (not in the cache: dvc pull {0}, or: dvc repro)"
-RESTORE_RAW = RESTORE.format(layout.RAW)
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A link that does not hold."""
-
-    link: str
-    expected: str
-    found: str
-    next_step: str
-
-
-Check = Callable[[], Broken | None]
+BUILD = "dvc repro   (where DVC's remote has it: dvc pull)"
 
 
 def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | None]:
@@ -65,8 +51,16 @@ def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | 
             next_step="make run   (or, from DVC's remote: dvc pull)",
         )
     beside = _beside(links, locked, root, whole=name is None)
-    looked_at = 0
-    for check in itertools.chain(_checks(links, root), _reports(names, beside, root)):
+    to_run = set(stale(list(read_stages(root)), locked, root))
+    looked_at, unbuilt = 0, list[Broken]()
+    for check in itertools.chain(_sources(links, to_run, root), _checks(links, to_run, root)):
+        looked_at += 1
+        if (broken := check()) and not broken.unbuilt:
+            return looked_at, broken
+        unbuilt += [broken] if broken else []
+    if unbuilt:
+        return looked_at, _first(unbuilt)
+    for check in _reports(names, beside, root):
         looked_at += 1
         if broken := check():
             return looked_at, broken
@@ -75,10 +69,17 @@ def verify(name: str | None = None, root: Path = Path()) -> tuple[int, Broken | 
 
 def in_words(broken: Broken) -> str:
     """What was expected, what was found, and what to type."""
+    kind = "not built yet" if broken.unbuilt else "broken link"
     return (
-        f"broken link: {broken.link}\n  expected {broken.expected}\n  found    {broken.found}\n"
+        f"{kind}: {broken.link}\n  expected {broken.expected}\n  found    {broken.found}\n"
         f"  -> {broken.next_step}"
     )
+
+
+def _first(unbuilt: list[Broken]) -> Broken:
+    """The first of what is not built yet, and how many more there are."""
+    first, others = unbuilt[0], len({one.link for one in unbuilt}) - 1
+    return replace(first, found=f"{first.found} ({others:,} more)") if others else first
 
 
 def _links(names: Iterable[str], locked: Mapping[str, LockedStage], root: Path) -> list[Link]:
@@ -144,35 +145,42 @@ def _ranked(name: str, root: Path) -> Broken | None:
     return None
 
 
-def _checks(links: list[Link], root: Path) -> Iterator[Check]:
-    if links:
-        yield partial(_record, root)
-        yield partial(_pin, root)
-        yield partial(_own_text, root)
-        for file in source(root)["files"]:
-            yield partial(_raw_file, file, root)
+def _sources(links: list[Link], to_run: set[str], root: Path) -> Iterator[Check]:
+    """Nothing where there is no model, or the raw text has still to come: its output is missing."""
+    if links and (DOWNLOAD not in to_run or (root / layout.RAW).exists()):
+        yield from pins.checks(root)
+
+
+def _checks(links: list[Link], to_run: set[str], root: Path) -> Iterator[Check]:
+    waiting = _waiting(links, to_run, root)
     written = {link.path: link.md5 for link in links}
     for link in links:
-        yield partial(_output, link, root)
+        yield partial(_output, link, root, unbuilt=link.path in waiting)
         for path, md5 in link.inputs.items():
             yield partial(_read, link, path, md5, written[path])
 
 
-def _record(root: Path) -> Broken | None:
-    """Whether `source.json` can be read at all."""
-    try:
-        source(root)
-    except UserError as error:
-        return Broken(str(SOURCE), "a record of the raw files", error.what, RESTORE_RAW)
-    return None
+def _waiting(links: list[Link], to_run: set[str], root: Path) -> set[str]:
+    """Outputs that are missing because their stage has still to run.
+
+    Its last run was of other inputs; or whatever was made of the output is missing as well, where
+    one that somebody removed leaves them behind.
+    """
+    missing = {link.path for link in links if not (root / link.path).exists()}
+    used = {path for link in links if link.path not in missing for path in link.inputs}
+    return {
+        link.path
+        for link in links
+        if link.path in missing and (link.stage in to_run or link.path not in used)
+    }
 
 
-def _output(link: Link, root: Path) -> Broken | None:
+def _output(link: Link, root: Path, *, unbuilt: bool = False) -> Broken | None:
     try:
         found = dvc_md5(Path(link.path), root)
     except UserError:
-        fetch = FETCH.format(link.path)
-        return Broken(link.path, f"md5 {link.md5}", "nothing there", fetch)
+        fetch = BUILD if unbuilt else FETCH.format(link.path)
+        return Broken(link.path, f"md5 {link.md5}", "nothing there", fetch, unbuilt)
     if found == link.md5:
         return None
     restore = "dvc repro publish" if link.stage == PUBLISH else RESTORE.format(link.path)
@@ -184,76 +192,5 @@ def _read(link: Link, path: str, read: str, written: str) -> Broken | None:
     if written == read:
         return None
     where = f"{link.path}, made by {link.stage} from {path}"
-    return Broken(where, f"{path} with md5 {written}", f"md5 {read}", "dvc repro")
-
-
-def _raw_file(file: Mapping[str, Any], root: Path) -> Broken | None:
-    path = FILES / file["name"]
-    if not (root / path).is_file():
-        return Broken(str(path), f"sha256 {file['sha256']}", "nothing there", RESTORE_RAW)
-    found = sha256_of(root / path)
-    if found == file["sha256"]:
-        return None
-    return Broken(str(path), f"sha256 {file['sha256']}", f"sha256 {found}", RESTORE_RAW)
-
-
-def _pin(root: Path) -> Broken | None:
-    """Whether `source.json` tells of what params.yaml pins."""
-    params = read_yaml(root / layout.PARAMS)
-    recorded = source(root)
-    if recorded["corpus"] != params["corpus"]:
-        return _not_pinned(f"corpus {params['corpus']}", f"corpus {recorded['corpus']}")
-    entry = lookup(params, f"corpora.{params['corpus']}")
-    for wanted, found in _pinned(entry, recorded, root):
-        if wanted != found:
-            return _not_pinned(wanted, found)
-    return None
-
-
-def _own_text(root: Path) -> Broken | None:
-    """Whether a text of one's own is still what was pinned, where it lies on this machine."""
-    params = read_yaml(root / layout.PARAMS)
-    entry = lookup(params, f"corpora.{params['corpus']}")
-    if not entry.get("path"):
-        return None
-    try:
-        _, found = local.digest(str(root / entry["path"]), entry.get("documents", "file"))
-    except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
-        return None
-    if found == entry["digest"]:
-        return None
-    where = f"{entry['path']}, against its pin in {layout.PARAMS}"
-    again = f"{local.pin_command(entry['path'])}, then: dvc repro"
-    return Broken(where, f"digest {entry['digest']}", f"digest {found}", again)
-
-
-def _pinned(
-    entry: Mapping[str, Any], recorded: Mapping[str, Any], root: Path
-) -> Iterator[tuple[str, str]]:
-    """What is pinned beside what `source.json` and the raw files say."""
-    files = {file["name"]: file["sha256"] for file in recorded["files"]}
-    if entry.get("path"):
-        lines = "".join(f"{name}\0{sha256}\n" for name, sha256 in sorted(files.items()))
-        found = hashlib.sha256(lines.encode()).hexdigest()
-        yield f"digest {entry.get('digest')}", f"digest {found}"
-    if entry.get("sha256"):
-        said = (recorded.get("download") or {}).get("sha256")
-        yield f"sha256 {entry['sha256']}", f"sha256 {said}"
-    if entry.get("sha1") and raw.is_download(recorded):
-        (name,) = files
-        yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
-    for member, sha256 in (entry.get("members") or {}).items():
-        ours = next((name for name in files if member.endswith(f"/{name}") or member == name), "")
-        yield f"{member} sha256 {sha256}", f"{member} sha256 {files.get(ours)}"
-
-
-def _not_pinned(expected: str, found: str) -> Broken:
-    where = f"{layout.RAW}/source.json, against the pin in {layout.PARAMS}"
-    return Broken(where, expected, found, "dvc repro download")
-
-
-def _sha1(path: Path) -> str:
-    if not path.is_file():
-        return "of nothing: the file is not there"
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).hexdigest()
+    expected = f"{path} with md5 {written}"
+    return Broken(where, expected, f"md5 {read}", "dvc repro", unbuilt=True)

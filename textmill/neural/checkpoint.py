@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from textmill.base.errors import UserError
 from textmill.base.files import replacing
+from textmill.neural.model_files import save_tensors
 
 NAME = "checkpoint.safetensors"
 
@@ -32,7 +32,7 @@ def save_checkpoint(
         for name, tensor in named.items()
     }
     with replacing(scratch / NAME) as temporary:
-        save_file(tensors, temporary, metadata={"facts": json.dumps(facts)})
+        save_tensors(tensors, temporary, {"facts": json.dumps(facts)})
 
 
 def load_checkpoint(

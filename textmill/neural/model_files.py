@@ -4,6 +4,8 @@ The tied matrix is stored once. The vocabulary's fingerprint stands in `model.js
 is never loaded over another vocabulary: ids would silently mean other words.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from textmill.tokenizers.vocabulary import Vocabulary
 
 FORMAT = "textmill network 2"
 WEIGHTS = "weights.safetensors"
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 def save_model(
@@ -26,9 +29,22 @@ def save_model(
 ) -> None:
     """Write the three files; the folder arrives whole, by rename. `facts` hold no clock."""
     with replacing_folder(folder) as temporary:
-        save_file(dict(weights), temporary / WEIGHTS)
+        save_tensors(weights, temporary / WEIGHTS)
         write_json(temporary / "model.json", {"format": FORMAT, **facts})
         (temporary / "history.csv").write_text(history)
+
+
+def save_tensors(
+    tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
+) -> None:
+    """Write a safetensors file. OSError where the system refuses it: the library has its own."""
+    try:
+        save_file(dict(tensors), path, metadata)
+    except SafetensorError as error:
+        number = _OS_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
 def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dict[str, Tensor]]:

@@ -107,6 +107,21 @@ class Profiles:
         return UserError(f'cleaning: no profile "{name}"{hint} (there are: {known})')
 
 
+def taken(cleaning: Any, profiles: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the profiles as params.yaml has them, those that a corpus's `cleaning` takes.
+
+    Profiles that are held by those are among them.
+    """
+    named = [cleaning] if isinstance(cleaning, str) else list(cleaning)
+    found: dict[str, Any] = {}
+    while named:
+        name, _ = _name_and_parameters(named.pop(), "cleaning")
+        if name in profiles and name not in found:
+            found[name] = profiles[name]
+            named += found[name]
+    return {name: items for name, items in profiles.items() if name in found}
+
+
 def _items_of(name: Any, items: Any) -> list[Item]:
     """The list of a profile, each item as a name with parameters."""
     if not isinstance(name, str) or not name.isidentifier():

@@ -28,9 +28,12 @@ def store(
     """Put the files of a corpus and its `source.json` into `folder`. Raises UserError."""
     files = folder / _FILES
     kept: Path | None = None
+    packed: dict[str, local.LocalFile] = {}
     if corpus.is_local:
         for file in local.gather(name, corpus):
-            _take_own(name, corpus, file, files)
+            taken = _take_own(name, corpus, file, files)
+            if taken != file.name:
+                packed[taken] = file
     else:
         kept = fetch(name, corpus, downloads, patience)
         try:
@@ -41,7 +44,7 @@ def store(
                 where=f"corpus {name}",
                 next_step=f"correct its entry in params.yaml, or delete {kept}; then: dvc repro",
             ) from None
-    write_json(folder / _SOURCE, _source(name, corpus, kept, files))
+    write_json(folder / _SOURCE, _source(name, corpus, kept, files, packed))
 
 
 def files_of(folder: Path) -> dict[str, Path]:
@@ -63,12 +66,15 @@ def is_download(source: Mapping[str, Any]) -> bool:
     return not packing.says_nothing(name) or source["files"][0]["sha256"] == download.get("sha256")
 
 
-def _take_own(name: str, corpus: Corpus, file: local.LocalFile, files: Path) -> None:
-    """A file of one's own; one of rows is unpacked where its name says that it is compressed."""
+def _take_own(name: str, corpus: Corpus, file: local.LocalFile, files: Path) -> str:
+    """Take a file of one's own; the name under which it lies in `files`.
+
+    One of rows is unpacked where its name says that it is compressed.
+    """
     packed = packing.by_name(file.name) if corpus.documents == "row" else None
     if packed is None or packed.container:
         _copy(file.path, files / file.name)
-        return
+        return file.name
     target = files / packed.stem
     if target.exists():
         raise UserError(
@@ -84,6 +90,7 @@ def _take_own(name: str, corpus: Corpus, file: local.LocalFile, files: Path) -> 
     except ArchiveError as error:
         where = f"corpus {name}"
         raise UserError(f"{file.path}: {error}", where=where, next_step="unpack it") from None
+    return packed.stem
 
 
 def _copy(path: Path, target: Path) -> None:
@@ -99,7 +106,14 @@ def _take(corpus: Corpus, kept: Path, files: Path) -> None:
         unpack(kept, packed, corpus, files)
 
 
-def _source(name: str, corpus: Corpus, kept: Path | None, files: Path) -> dict[str, Any]:
+def _source(
+    name: str,
+    corpus: Corpus,
+    kept: Path | None,
+    files: Path,
+    packed: Mapping[str, local.LocalFile],
+) -> dict[str, Any]:
+    """packed: what files of one's own were unpacked from, which is what their pin covers."""
     asked = {
         "sources": list(corpus.sources),
         "sha256": corpus.sha256,
@@ -116,11 +130,18 @@ def _source(name: str, corpus: Corpus, kept: Path | None, files: Path) -> dict[s
         "asked": {key: value for key, value in asked.items() if value},
         "download": _download(corpus, kept) if kept else None,
         "files": [
-            {"name": path.relative_to(files).as_posix()} | _bytes_and_hash(path)
+            _file(path, path.relative_to(files).as_posix(), packed)
             for path in sorted(files.rglob("*"))
             if path.is_file()
         ],
     }
+
+
+def _file(path: Path, name: str, packed: Mapping[str, local.LocalFile]) -> dict[str, Any]:
+    entry = {"name": name} | _bytes_and_hash(path)
+    if name not in packed:
+        return entry
+    return entry | {"packed": {"name": packed[name].name} | _bytes_and_hash(packed[name].path)}
 
 
 def _download(corpus: Corpus, kept: Path) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import shutil
 from pathlib import Path
 
 CONNECT_SECONDS = 10
+MLFLOWS = frozenset({"alembic_version", "experiments"})
+"""Tables that every database of MLflow has, however old."""
 _TIMEOUTS = {
     "psycopg2": "connect_timeout",
     "psycopg": "connect_timeout",
@@ -22,10 +24,12 @@ _TIMEOUTS = {
 """What each driver calls its time limit."""
 
 
-def make_ready(uri: str, path: Path | None, artifacts: str) -> None:
+def make_ready(uri: str, path: Path | None, artifacts: str, *, own: bool) -> None:
     """Create SQLite where there is none, and connect once. Raises OSError or SQLAlchemyError.
 
     path: of SQLite's file; None for another database. artifacts: folder of its default experiment.
+    own: it is the repository's own, which may hold what a kill left of MLflow's tables; another one
+    may be of another program.
     """
     if Path(artifacts).exists() and not Path(artifacts).is_dir():
         raise NotADirectoryError(20, "it is a file, where MLflow keeps a folder", artifacts)
@@ -39,7 +43,9 @@ def make_ready(uri: str, path: Path | None, artifacts: str) -> None:
             )
         if not path.exists() or not path.stat().st_size:
             _create(path, artifacts)
-    _connect(uri)
+    tables = _connect(uri)
+    if not own and tables and not tables & MLFLOWS:
+        raise FileExistsError(17, "it is a database of something else than MLflow", str(path))
 
 
 def _create(path: Path, artifacts: str) -> None:
@@ -63,14 +69,16 @@ def _create(path: Path, artifacts: str) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _connect(uri: str) -> None:
-    """One connection and one question."""
+def _connect(uri: str) -> set[str]:
+    """One connection and one question; of SQLite, the names of its tables."""
     from sqlalchemy import create_engine, make_url, text  # noqa: PLC0415
     from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
     url = make_url(uri)
     limit = _TIMEOUTS.get(url.get_driver_name())
     bounded = {limit: CONNECT_SECONDS} if limit and limit not in url.query else {}
-    question = "select count(*) from sqlite_master" if url.drivername == "sqlite" else "select 1"
+    is_sqlite = url.get_backend_name() == "sqlite"
+    question = "select name from sqlite_master where type = 'table'" if is_sqlite else "select 1"
     with create_engine(url, poolclass=NullPool, connect_args=bounded).connect() as connection:
-        connection.execute(text(question))
+        found = {str(name) for (name,) in connection.execute(text(question))}
+    return found if is_sqlite else set()

@@ -65,13 +65,15 @@ def is_ours(store: Store, run_id: str) -> bool:
     return run.info.status == "RUNNING" and tags.IDENTITY not in run.data.tags
 
 
-def end_abandoned(store: Store, experiment_id: str, finished: Callable[[], set[str]] = set) -> int:
+def end_abandoned(store: Store, finished: Callable[[], set[str]] = set) -> int:
     """End every RUNNING run whose process is gone or whose training is finished; how many.
 
-    finished: the input fingerprints of trainings whose models are made, asked only if needed.
+    Those of other corpora too: nobody may ever publish these again. finished: the input
+    fingerprints of trainings whose models are made, asked only if needed.
     """
     running = [
         run
+        for experiment_id in runs.experiments(store)
         for run in runs.search(store, experiment_id, "attributes.status = 'RUNNING'")
         if tags.PID in run.data.tags
     ]

@@ -1,6 +1,6 @@
 """Runs of models: a run for each, filled with what it lacks and nothing twice."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Target:
     root: Path
     checkout: Mapping[str, str]
     """Tags of the commit that is published from."""
+    alive: set[str]
+    """Ids of the logged models that are there."""
 
 
 def checkout_marks(root: Path) -> dict[str, str]:
@@ -100,10 +102,21 @@ def publish(target: Target, record: ModelRecord, run: Run | None) -> Run | None:
     return client.get_run(run.info.run_id)
 
 
-def model_id(run: Run) -> str | None:
-    """Of the logged model that the run put out."""
+def model_id(run: Run, alive: Set[str]) -> str | None:
+    """Of the logged model that the run put out; None where it has none that was not deleted."""
     outputs = run.outputs.model_outputs if run.outputs else []
-    return outputs[0].model_id if outputs else None
+    return next((one.model_id for one in outputs if one.model_id in alive), None)
+
+
+def logged(store: Store, experiment_id: str) -> set[str]:
+    """Ids of the logged models of an experiment, without those that were deleted."""
+    found, token = set[str](), None
+    while True:
+        page = store.client.search_logged_models([experiment_id], page_token=token)
+        found |= {model.model_id for model in page}
+        token = page.token
+        if not token:
+            return found
 
 
 def _created(target: Target, record: ModelRecord, known: Mapping[str, Any]) -> Run:
@@ -161,6 +174,8 @@ def _tags(target: Target, record: ModelRecord) -> dict[str, str]:
     }
     if record.adapts:
         marks[tags.ADAPTS] = "true"
+    if record.contaminated:
+        marks[tags.CONTAMINATED] = "true"
     return marks if record.ranked else {**marks, tags.NOT_RANKED: "true"}
 
 
@@ -168,6 +183,8 @@ def _filled(target: Target, record: ModelRecord, run: Run) -> Run:
     """The run with whatever it lacked."""
     client, run_id = target.store.client, run.info.run_id
     wanted = _tags(target, record)
+    if tags.CONTAMINATED in run.data.tags:  # of the same model, beside other text
+        wanted.setdefault(tags.CONTAMINATED, "false")
     changed = {name: value for name, value in wanted.items() if run.data.tags.get(name) != value}
     params = {n: _short(v) for n, v in record.params.items() if n not in run.data.params}
     if run.info.run_name != record.name:
@@ -179,7 +196,7 @@ def _filled(target: Target, record: ModelRecord, run: Run) -> Run:
             tags=[RunTag(name, value) for name, value in changed.items()],
         )
     _log_inputs(target, run)
-    made = model_id(run) or _logged_model(target, record, run_id)
+    made = model_id(run, target.alive) or _logged_model(target, record, run_id)
     datasets = {dataset.name.rpartition(".")[2]: dataset for dataset in target.publication.datasets}
     metrics.log_measured(target.store, run, record, datasets, made)
     metrics.log_curve(target.store, run_id, record.curve)
@@ -220,6 +237,7 @@ def _logged_model(target: Target, record: ModelRecord, run_id: str) -> str:
         },
     )
     client.log_outputs(run_id, [LoggedModelOutput(made.model_id, step=0)])
+    target.alive.add(made.model_id)
     return str(made.model_id)
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from mlflow.entities import Run
 from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
 
 from textmill.base.errors import UserError
 from textmill.lineage.chain import check_model
@@ -17,6 +19,8 @@ from textmill.lineage.publication import Publication, publication
 from textmill.scoring.significance import Interval, behind, cut
 from textmill.tracking import lines, registry, runs, tags
 from textmill.tracking.store import Store, opened
+
+ANEW = "\n  -> delete the alias champion in MLflow (make ui, Models), then: textmill publish"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,12 @@ def promote(model: str, root: Path = Path()) -> Verdict:
     """Move the alias `champion` to a published model, or say why not. Raises UserError."""
     check_model(model, root)
     record = publication(root)
+    if record.contaminated:
+        return Verdict(
+            False,
+            f"the test text of {record.corpus} stands in its training text, so {model} may only "
+            "remember it\n  -> textmill leaderboard   (says how much; docs/cleaning.md: a remedy)",
+        )
     with opened(root) as store:
         runs.known_experiment(store, runs.experiment_name(record.corpus))
         name = registry.name_of(record.corpus)
@@ -60,20 +70,36 @@ def _version(store: Store, name: str, model: str, record: Publication) -> ModelV
     found = registry.versions(store, name).get(identity)
     if found is None:
         raise UserError(f"{model} is not in the registry {name} yet", next_step="textmill publish")
+    run = _run(store, found)
+    if run is None or run.info.lifecycle_stage != "active":
+        raise UserError(f"the run of {model} was deleted in MLflow", next_step="textmill publish")
     return found
+
+
+def _run(store: Store, version: ModelVersion) -> Run | None:
+    """The run of a version, also one that was deleted; None where nothing is left of it."""
+    try:
+        return store.client.get_run(str(version.run_id))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        return None
 
 
 def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelVersion) -> Verdict:
     holder = champion.tags.get(tags.MODEL, f"version {champion.version}")
-    ours, theirs = candidate.tags.get(tags.KEY, ""), champion.tags.get(tags.KEY, "")
-    if ours != theirs:
+    if why := _incomparable(candidate, champion):
         return Verdict(
-            False,
-            f"{model} and the champion {holder} were measured on different texts or by different "
-            f"protocols (comparison keys {ours[:8]} and {theirs[:8]}), so neither is better",
+            False, f"{model} and the champion {holder} {why}, so neither is better{ANEW}"
         )
-    both = (store.client.get_run(str(one.run_id)) for one in (champion, candidate))
-    interval = difference(*(lines.read(store, run) for run in both))
+    ours, theirs = _run(store, candidate), _run(store, champion)
+    if ours is None or theirs is None:
+        raise UserError(
+            f"the run of the champion {holder} is not in MLflow any more, nor its lines",
+            next_step="textmill publish   (where the model is not on the leaderboard any more, "
+            "delete the alias champion)",
+        )
+    interval = difference(lines.read(store, theirs), lines.read(store, ours))
     if interval is None:
         return Verdict(False, "the test text has too few lines to tell two models apart")
     numbers = (
@@ -84,6 +110,21 @@ def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelV
         return Verdict(True, f"{model} is the champion now: {numbers}", interval)
     why = "it is not better" if interval.difference >= 0 else "the interval does not exclude zero"
     return Verdict(False, f"{model}: {numbers}: {why}", interval)
+
+
+def _incomparable(candidate: ModelVersion, champion: ModelVersion) -> str:
+    """Why two versions cannot be compared; empty where they can."""
+    ours, theirs = candidate.tags[tags.KEY], champion.tags.get(tags.KEY)
+    if theirs is None:
+        return "cannot be compared: textmill did not register the latter"
+    if ours != theirs:
+        return (
+            "were measured on different texts or by different protocols (comparison keys "
+            f"{ours[:8]} and {theirs[:8]})"
+        )
+    if champion.tags.get(tags.CONTAMINATED) == "true":
+        return "cannot be compared: the latter learnt from text in which the test text stands"
+    return ""
 
 
 def difference(champion: pa.Table, candidate: pa.Table) -> Interval | None:

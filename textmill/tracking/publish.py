@@ -5,12 +5,14 @@ store fills again, and a publisher that was killed is gone on from.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 from mlflow.entities import Run
 
+from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
 from textmill.lineage import notes
 from textmill.lineage.lock import LOCK, read_lock
@@ -18,7 +20,7 @@ from textmill.lineage.publication import ModelRecord, Publication, digest, publi
 from textmill.repository import layout
 from textmill.tracking import live, models, registry, runs, tags, views
 from textmill.tracking.models import Target
-from textmill.tracking.store import Store, opened, shown
+from textmill.tracking.store import Store, StoreError, exists, opened, shown, store_uri
 
 PAGE = layout.REPORTS / "leaderboard.html"
 OWN_STAGE = "publish"
@@ -49,8 +51,15 @@ class Outcome:
 
 
 def publish(root: Path = Path()) -> Outcome:
-    """Publish the leaderboard's models. Raises UserError; StoreError where MLflow is to blame."""
-    record = publication(root)
+    """Publish the leaderboard's models. Raises UserError; StoreError where MLflow is to blame.
+
+    Runs whose process was killed are ended, also where nothing can be published just now.
+    """
+    try:
+        record = publication(root)
+    except UserError:
+        _repair(root)
+        raise
     with opened(root) as store:
         name = runs.experiment_name(record.corpus)
         note = notes.of_experiment(record.title, record.corpus)
@@ -58,7 +67,8 @@ def publish(root: Path = Path()) -> Outcome:
         found = _published(store, experiment_id, record)
         parent = _parent(store, experiment_id, record, found.get(record.identity), root)
         checkout = models.checkout_marks(root)
-        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout)
+        alive = models.logged(store, experiment_id)
+        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout, alive)
         written = 0
         for model in record.models:
             run = found.get(model.identity)
@@ -67,10 +77,18 @@ def publish(root: Path = Path()) -> Outcome:
                 if done is not None:
                     found[model.identity] = done
                     written += 1
-        live.end_abandoned(store, experiment_id, partial(_finished, record, root))
-        added = registry.publish(store, record, found)
+        live.end_abandoned(store, partial(_finished, record, root))
+        added = registry.publish(store, record, found, alive)
     links = _links(store, experiment_id, record, found)
     return Outcome(shown(store.uri), name, links, record.doubles, written, added)
+
+
+def _repair(root: Path) -> None:
+    """End runs that nobody writes any more. Without a store there are none, and none is made."""
+    with suppress(StoreError):
+        if exists(store_uri(root)):
+            with opened(root) as store:
+                live.end_abandoned(store)
 
 
 def _links(
@@ -99,7 +117,7 @@ def _published(store: Store, experiment_id: str, record: Publication) -> dict[st
 
 
 def _lacks_something(run: Run, model: ModelRecord, target: Target) -> bool:
-    if not models.is_whole(run, model, target.parent_id):
+    if not models.is_whole(run, model, target.parent_id) or not models.model_id(run, target.alive):
         return True
     restored = run.data.tags.get(tags.ORIGIN) != tags.RUN
     return restored and bool(models.known_facts(model.stage, target.root))

@@ -1,13 +1,14 @@
 """The registry: one registered model a corpus, a version for each model, two aliases.
 
 `baseline` is the best n-gram and moves with it. `champion` is set once, to the best model, and
-from then on only by `textmill promote`. Both choices are made on the validation text.
+from then on only by `textmill promote`. Both choices are made on the validation text. A model that
+was deleted in MLflow comes back under a new version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from mlflow.entities import Run
-from mlflow.entities.model_registry import ModelVersion, RegisteredModel
+from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 
 from textmill.lineage.publication import Publication
@@ -23,30 +24,49 @@ def name_of(corpus: str) -> str:
     return f"textmill-{corpus}"
 
 
-def publish(store: Store, publication: Publication, found: Mapping[str, Run]) -> int:
+def publish(
+    store: Store, publication: Publication, found: Mapping[str, Run], alive: Set[str]
+) -> int:
     """Register what is not registered; returns how many versions were added.
 
-    found: the run of each identity, but for those that another machine is publishing.
+    found: the run of each identity, but for those that another machine is publishing. alive: ids
+    of the logged models that are there. A version whose run or logged model was deleted in MLflow
+    gives way to a new one, which takes its aliases.
     """
     name = name_of(publication.corpus)
-    registered = _registered(store, name, publication)
+    _registered(store, name, publication)
     known = versions(store, name)
     added = 0
     for record in publication.models:
         run = found.get(record.identity)
-        if record.ranked and record.identity not in known and run and model_id(run):
-            _add_version(store, name, record.name, run)
-            added += 1
+        made = model_id(run, alive) if run else None
+        if not record.ranked or run is None or made is None:
+            continue
+        old = known.get(record.identity)
+        if old is not None and (old.run_id, old.source) == (run.info.run_id, _source(made)):
+            continue
+        new = _add_version(store, name, record.name, run, made)
+        if old is not None:
+            _replace(store, name, old, by=new)
+        added += 1
     if added:  # another machine may have added the same
         known = versions(store, name)
+    _set_aliases(store, name, publication, known)
+    return added
+
+
+def _set_aliases(
+    store: Store, name: str, publication: Publication, known: Mapping[str, ModelVersion]
+) -> None:
+    """Nobody becomes champion on a test text that stands in the training text."""
+    aliases = store.client.get_registered_model(name).aliases
     wanted = {BASELINE: publication.baseline}
-    if CHAMPION not in registered.aliases:
+    if CHAMPION not in aliases and not publication.contaminated:
         wanted[CHAMPION] = publication.best
     for alias, model in wanted.items():
         version = known.get(publication.identities.get(model, "")) if model else None
-        if version and str(registered.aliases.get(alias)) != str(version.version):
+        if version and str(aliases.get(alias)) != str(version.version):
             store.client.set_registered_model_alias(name, alias, version.version)
-    return added
 
 
 def versions(store: Store, name: str) -> dict[str, ModelVersion]:
@@ -63,15 +83,19 @@ def versions(store: Store, name: str) -> dict[str, ModelVersion]:
             if older is not version:
                 first, second = sorted((older, version), key=lambda one: int(one.version))
                 found[identity] = first
-                _delete(store, name, second)
+                _replace(store, name, second, by=first)
         token = page.token
         if not token:
             return found
 
 
-def _delete(store: Store, name: str, version: ModelVersion) -> None:
+def _replace(store: Store, name: str, old: ModelVersion, *, by: ModelVersion) -> None:
+    """Delete a version. Its aliases, which would go with it, are another's from before that on."""
+    for alias, version in store.client.get_registered_model(name).aliases.items():
+        if str(version) == str(old.version):
+            store.client.set_registered_model_alias(name, alias, by.version)
     try:
-        store.client.delete_model_version(name, version.version)
+        store.client.delete_model_version(name, old.version)
     except MlflowException as error:  # another machine was faster
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
@@ -87,9 +111,11 @@ def champion(store: Store, corpus: str) -> ModelVersion | None:
         raise
 
 
-def _registered(store: Store, name: str, publication: Publication) -> RegisteredModel:
+def _registered(store: Store, name: str, publication: Publication) -> None:
+    """See to it that the registered model is there."""
     try:
-        return store.client.get_registered_model(name)
+        store.client.get_registered_model(name)
+        return
     except MlflowException as error:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
@@ -98,20 +124,23 @@ def _registered(store: Store, name: str, publication: Publication) -> Registered
         "path and md5. `baseline` is the best n-gram; `champion` moves by `textmill promote`."
     )
     try:
-        return store.client.create_registered_model(name, description=about)
+        store.client.create_registered_model(name, description=about)
     except MlflowException as error:  # another machine was faster
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-        return store.client.get_registered_model(name)
 
 
-def _add_version(store: Store, name: str, model: str, run: Run) -> None:
-    wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT, tags.ADAPTS)
+def _source(made: str) -> str:
+    """What a version of a logged model gives as its source."""
+    return f"models:/{made}"
+
+
+def _add_version(store: Store, name: str, model: str, run: Run, made: str) -> ModelVersion:
+    wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT, *tags.MARKS)
     marks = {tag: run.data.tags[tag] for tag in wanted if tag in run.data.tags}
-    made = model_id(run)
-    store.client.create_model_version(
+    return store.client.create_model_version(
         name,
-        source=f"models:/{made}",
+        source=_source(made),
         run_id=run.info.run_id,
         model_id=made,
         tags={tags.MODEL: model, **marks},

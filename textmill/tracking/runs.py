@@ -16,11 +16,25 @@ from textmill.tracking.processes import own_marks
 from textmill.tracking.store import REBUILD, Store, StoreError, shown
 
 PAGE = 500
+PREFIX = "textmill/"
 
 
 def experiment_name(corpus: str) -> str:
     """Of the experiment of a corpus."""
-    return f"textmill/{corpus}"
+    return f"{PREFIX}{corpus}"
+
+
+def experiments(store: Store) -> list[str]:
+    """Ids of the experiments of every corpus."""
+    found, token = list[str](), None
+    while True:
+        page = store.client.search_experiments(
+            filter_string=f"name LIKE '{PREFIX}%'", page_token=token
+        )
+        found += [str(one.experiment_id) for one in page]
+        token = page.token
+        if not token:
+            return found
 
 
 def experiment(store: Store, name: str, note: str) -> str:

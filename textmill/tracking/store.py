@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from textmill.base.errors import UserError
+from textmill.base.errors import OUTSIDE, UserError
 from textmill.tracking.databases import make_ready
 
 if TYPE_CHECKING:
@@ -54,10 +54,15 @@ _REASONS = (
     (re.compile(r"NameResolution|Name or service not known|getaddrinfo", re.I), "unknown host"),
     (re.compile(r"Connection (aborted|reset)|RemoteDisconnected", re.I), "it broke off"),
     (re.compile(r"database is locked", re.I), "another process holds the database"),
+    (
+        re.compile(r"out-of-date database schema \(found version (\w+), but expected (\w+)\)"),
+        r"its tables are those of another version of MLflow (\1, where this one has \2)",
+    ),
     (re.compile(r"filesystem tracking backend"), "that is a folder, and it wants a database"),
     (re.compile(r"Could not parse SQLAlchemy URL"), "that is no address of a database"),
     (re.compile(r"Can't load plugin: sqlalchemy.dialects:(\S+)"), r"it knows no database \1"),
 )
+_OTHER_VERSION = "out-of-date database schema"
 _NO_STORE = re.compile(
     r"filesystem tracking backend|Invalid SQLite URL|Could not parse|Can't load plugin"
 )
@@ -127,6 +132,12 @@ def own_uri(root: Path = Path()) -> str:
     return f"sqlite:///{_repository(root) / 'mlflow.db'}"
 
 
+def exists(uri: str) -> bool:
+    """False for an SQLite file that is not there yet; of other stores it is not known."""
+    path = _sqlite_path(uri)
+    return path is None or path.exists()
+
+
 def shown(uri: str) -> str:
     """The address without a user's password."""
     return _CREDENTIALS.sub("//", uri)
@@ -143,8 +154,25 @@ def artifact_folder(uri: str, root: Path = Path()) -> str | None:
 def opened(root: Path = Path()) -> Iterator[Store]:
     """The store, this process alone in it where it is a database. Raises StoreError."""
     uri = store_uri(root)
-    with answering(uri, own=uri == own_uri(root)), _alone(uri, root):
+    with _writing(uri, root), answering(uri, own=uri == own_uri(root)), _alone(uri, root):
         yield open_store(uri, root)
+
+
+@contextmanager
+def _writing(uri: str, root: Path) -> Iterator[None]:
+    """What the system refuses of a run's files, as a StoreError: not of the repository's own."""
+    artifacts = artifact_folder(uri, root)
+    try:
+        yield
+    except OSError as error:
+        where = Path(error.filename or artifacts or "")
+        if error.errno not in OUTSIDE or artifacts is None or not where.is_relative_to(artifacts):
+            raise
+        raise StoreError(
+            error.strerror or str(error),
+            where=str(where),
+            next_step="make room or give access there, then: textmill publish",
+        ) from error
 
 
 def open_store(uri: str, root: Path = Path()) -> Store:
@@ -159,7 +187,7 @@ def open_store(uri: str, root: Path = Path()) -> Store:
     artifacts = artifact_folder(uri, root)
     if artifacts is not None and "://" in uri and not uri.startswith("file:"):
         try:
-            make_ready(uri, _sqlite_path(uri), artifacts)
+            make_ready(uri, _sqlite_path(uri), artifacts, own=uri == own_uri(root))
         except OSError as error:
             raise _unusable(uri, error) from error
     given = os.environ.get(ADDRESS)
@@ -170,7 +198,7 @@ def open_store(uri: str, root: Path = Path()) -> Store:
         os.environ[ADDRESS] = given
     for left in reversed(range(TRIES)):
         try:
-            return Store(uri, MlflowClient(uri), artifacts, own=uri == own_uri(root))
+            return Store(uri, MlflowClient(uri, uri), artifacts, own=uri == own_uri(root))
         except Exception:
             if not left or not uri.startswith(("postgresql", "mysql", "mssql")):
                 raise
@@ -203,6 +231,11 @@ def _what_helps(uri: str, text: str, *, own: bool) -> str:
         for pattern, words in _HELP:
             if pattern.search(text):
                 return words
+    if _OTHER_VERSION in text:
+        upgrade = f"mlflow db upgrade '{shown(uri)}'   (an older one's; copy it first)"
+        return f"{upgrade}, or install the newer MLflow that made it" + (
+            f"\n  -> or {REBUILD}" if own else ""
+        )
     if _NO_STORE.search(text):
         return f"{IN_REPOSITORY}   (or a server: http://127.0.0.1:5000)"
     if own:

@@ -20,6 +20,10 @@ LINES = "textmill.lines"
 NOT_RANKED = "textmill.not_ranked"
 ADAPTS = "textmill.adapts"
 """On a model that learns from the test text while it is scored on it."""
+CONTAMINATED = "textmill.contaminated"
+"""On a model whose test text stands in its training text."""
+MARKS = (ADAPTS, CONTAMINATED)
+"""What marks a model wherever models are compared."""
 
 PARENT, CHILD = "leaderboard", "model"
 RUN, RESTORED = "run", "restored"

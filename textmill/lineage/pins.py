@@ -1,0 +1,114 @@
+"""Whether the raw text is what params.yaml pins, and the user's own text still what was pinned."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
+from textmill.lineage.broken import RESTORE, Broken, Check
+from textmill.lineage.chain import source
+from textmill.repository import layout
+from textmill.repository.stages import lookup, read_yaml
+from textmill.text import local, raw
+
+FILES = layout.RAW / "files"
+SOURCE = layout.RAW / "source.json"
+RESTORE_RAW = RESTORE.format(layout.RAW)
+
+
+def checks(root: Path) -> Iterator[Check]:
+    """The record of the raw files, the pin, the text of one's own, every file; sources first."""
+    yield partial(_record, root)
+    yield partial(_pin, root)
+    if source(root)["corpus"] != read_yaml(root / layout.PARAMS)["corpus"]:
+        return
+    yield partial(_own_text, root)
+    for file in source(root)["files"]:
+        yield partial(_raw_file, file, root)
+
+
+def _record(root: Path) -> Broken | None:
+    """Whether `source.json` can be read at all."""
+    try:
+        source(root)
+    except UserError as error:
+        return Broken(str(SOURCE), "a record of the raw files", error.what, RESTORE_RAW)
+    return None
+
+
+def _raw_file(file: Mapping[str, Any], root: Path) -> Broken | None:
+    path = FILES / file["name"]
+    if not (root / path).is_file():
+        return Broken(str(path), f"sha256 {file['sha256']}", "nothing there", RESTORE_RAW)
+    found = sha256_of(root / path)
+    if found == file["sha256"]:
+        return None
+    return Broken(str(path), f"sha256 {file['sha256']}", f"sha256 {found}", RESTORE_RAW)
+
+
+def _pin(root: Path) -> Broken | None:
+    """Whether `source.json` tells of what params.yaml pins."""
+    params = read_yaml(root / layout.PARAMS)
+    recorded = source(root)
+    if recorded["corpus"] != params["corpus"]:
+        wanted = f"corpus {params['corpus']}"
+        return replace(_not_pinned(wanted, f"corpus {recorded['corpus']}"), unbuilt=True)
+    entry = lookup(params, f"corpora.{params['corpus']}")
+    for wanted, found in _pinned(entry, recorded, root):
+        if wanted != found:
+            return _not_pinned(wanted, found)
+    return None
+
+
+def _own_text(root: Path) -> Broken | None:
+    """Whether a text of one's own is still what was pinned, where it lies on this machine."""
+    params = read_yaml(root / layout.PARAMS)
+    entry = lookup(params, f"corpora.{params['corpus']}")
+    if not entry.get("path"):
+        return None
+    try:
+        _, found = local.digest(str(root / entry["path"]), entry.get("documents", "file"))
+    except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
+        return None
+    if found == entry["digest"]:
+        return None
+    where = f"{entry['path']}, against its pin in {layout.PARAMS}"
+    again = f"{local.pin_command(entry['path'])}, then: dvc repro"
+    return Broken(where, f"digest {entry['digest']}", f"digest {found}", again)
+
+
+def _pinned(
+    entry: Mapping[str, Any], recorded: Mapping[str, Any], root: Path
+) -> Iterator[tuple[str, str]]:
+    """What is pinned beside what `source.json` and the raw files say."""
+    files = {file["name"]: file["sha256"] for file in recorded["files"]}
+    if entry.get("path"):
+        own = [file.get("packed", file) for file in recorded["files"]]
+        lines = sorted(f"{file['name']}\0{file['sha256']}\n" for file in own)
+        found = hashlib.sha256("".join(lines).encode()).hexdigest()
+        yield f"digest {entry.get('digest')}", f"digest {found}"
+    if entry.get("sha256"):
+        said = (recorded.get("download") or {}).get("sha256")
+        yield f"sha256 {entry['sha256']}", f"sha256 {said}"
+    if entry.get("sha1") and raw.is_download(recorded):
+        (name,) = files
+        yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
+    for member, sha256 in (entry.get("members") or {}).items():
+        ours = next((name for name in files if member.endswith(f"/{name}") or member == name), "")
+        yield f"{member} sha256 {sha256}", f"{member} sha256 {files.get(ours)}"
+
+
+def _not_pinned(expected: str, found: str) -> Broken:
+    where = f"{layout.RAW}/source.json, against the pin in {layout.PARAMS}"
+    return Broken(where, expected, found, "dvc repro download")
+
+
+def _sha1(path: Path) -> str:
+    if not path.is_file():
+        return "of nothing: the file is not there"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).hexdigest()
