@@ -38,6 +38,7 @@ def main() -> None:
     params = settings.load("compare")
     declared = declared_models({group: params.get(group) for group in GROUPS})
     forget_undeclared(declared)
+    settings.read_anew()
     view = standings(declared)
     for ending, render in RENDERERS.items():
         write_atomically(layout.REPORTS / f"leaderboard.{ending}", render(view))

@@ -76,6 +76,13 @@ def inputs() -> dict[str, str]:
     return _inputs_now()
 
 
+def read_anew() -> None:
+    """Inputs are those from here on: the step itself has changed them."""
+    if inputs.cache_info().currsize:
+        inputs.cache_clear()
+        inputs()
+
+
 def _inputs_now() -> dict[str, str]:
     return read_inputs(read_stage(_stage_name(), *sys.argv[1:2]))
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from textmill.base.errors import UserError
 from textmill.base.files import write_json, write_table
-from textmill.cli import app
+from textmill.cli.main import app
 from textmill.ngram.arpa_read import read_arpa
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate

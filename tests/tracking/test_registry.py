@@ -11,9 +11,9 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from tests.lineage.made import change_board, make_repository, write_lock
-from textmill import cli
 from textmill.base.errors import UserError
 from textmill.base.files import read_table, write_table
+from textmill.cli.main import main
 from textmill.lineage.publication import publication
 from textmill.scoring.significance import behind, cut
 from textmill.tracking import registry
@@ -375,7 +375,7 @@ def test_exit_codes(repository, monkeypatch, capsys, arguments, code, said):
     monkeypatch.chdir(repository)
     monkeypatch.setattr(sys, "argv", ["textmill", *arguments])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        main()
     out, err = capsys.readouterr()
     assert (ended.value.code or 0) == code, err
     assert said in out + err
@@ -383,7 +383,7 @@ def test_exit_codes(repository, monkeypatch, capsys, arguments, code, said):
 
 def test_mlflow_is_imported_by_the_commands_that_need_it_only(repository, root):
     probe = (
-        "import sys; from textmill.cli import app\n"
+        "import sys; from textmill.cli.main import app\n"
         "try: app()\nexcept SystemExit as ended: code = ended.code\n"
         "raise SystemExit(code or 'mlflow' in sys.modules)"
     )

@@ -1,6 +1,6 @@
 """`python -m textmill.cli`: the `textmill` command."""
 
-from textmill.cli import main
+from textmill.cli.main import main
 
 if __name__ == "__main__":
     main()
