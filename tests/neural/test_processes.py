@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.neural.tiny import train_kinds
 from textmill.base.errors import UserError
 from textmill.neural.checkpoint import NAME
 from textmill.neural.config import NetworkConfig
@@ -31,46 +32,18 @@ KINDS = {
 SCRIPT = """
 import json, sys
 from pathlib import Path
-import numpy as np
-from torch import distributed
-from tests.neural.tiny import tiny_lines, tiny_vocabulary
-from textmill.neural.config import NetworkConfig
-from textmill.neural.training import Training
+from tests.neural.tiny import train_kinds
 
-lines, vocabulary = tiny_lines(), tiny_vocabulary(np.full(20, 5), "none")
-out, common, kinds = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
-for name, changes in kinds.items():
-    if "cutoffs" in changes:
-        changes["cutoffs"] = tuple(changes["cutoffs"])
-    run = Training(lines, lines, vocabulary, NetworkConfig(**common, **changes), out / name)
-    losses = []
-    while not run.finished:
-        losses.append(run.take_step()[0])
-        if run.is_time_to_look:
-            run.look()
-    run.save()
-    again = Training(lines, lines, vocabulary, NetworkConfig(**common, **changes), out / name)
-    if run.config.processes > 1:
-        distributed.barrier()
-    again.resume()
-    for one, two in zip(again.state, run.state, strict=True):
-        assert one.equal(two)
-    if run.processes.is_first:
-        (out / name / "losses.json").write_text(json.dumps(losses))
-if distributed.is_initialized():
-    distributed.destroy_process_group()
+train_kinds(Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3]))
 """
 
 
-def _train(folder: Path, processes: int) -> None:
-    for name in KINDS:
-        (folder / name).mkdir(parents=True)
+def _in_two_processes(folder: Path) -> None:
     root = Path(__file__).parents[2]
     script = folder / "script.py"
     script.write_text(SCRIPT)
-    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    start = start if processes > 1 else []
-    common = json.dumps({**COMMON, "processes": processes})
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    common = json.dumps({**COMMON, "processes": 2})
     done = subprocess.run(
         [sys.executable, *start, script, folder, common, json.dumps(KINDS)],
         text=True, capture_output=True, timeout=300, cwd=root,
@@ -80,8 +53,11 @@ def _train(folder: Path, processes: int) -> None:
 
 
 def test_twenty_steps_of_two_processes_equal_those_of_one(tmp_path: Path) -> None:
-    _train(tmp_path / "one", 1)
-    _train(tmp_path / "two", 2)
+    for folder in ("one", "two"):
+        for name in KINDS:
+            (tmp_path / folder / name).mkdir(parents=True)
+    train_kinds(tmp_path / "one", COMMON, KINDS)
+    _in_two_processes(tmp_path / "two")
     for name in KINDS:
         one, two = (tmp_path / folder / name for folder in ("one", "two"))
         losses, expected = (

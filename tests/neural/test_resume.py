@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from tests.neural.tiny import train_tiny
 from textmill.base.errors import UserError, as_user_error
 from textmill.neural import model_files
 from textmill.neural.checkpoint import NAME
@@ -36,10 +37,7 @@ CONFIG = {
 SCRIPT = """
 import json, sys
 from pathlib import Path
-import numpy as np
-from tests.neural.tiny import tiny_lines, tiny_vocabulary
-from textmill.neural.config import NetworkConfig
-from textmill.neural.train import train
+from tests.neural.tiny import train_tiny
 from textmill.neural.training import Training
 
 plain = Training.take_step
@@ -48,11 +46,7 @@ def announced(self):
     return plain(self)
 Training.take_step = announced
 
-lines = tiny_lines()
-vocabulary = tiny_vocabulary(np.array([0, 0, 7] + [1, 1, 1] + [5] * 14), "singletons")
-train(lines, lines, vocabulary, NetworkConfig(**json.loads(sys.argv[1])),
-      folder=Path(sys.argv[2]) / "model", scratch=Path(sys.argv[2]) / "scratch",
-      checkpoint_every=7)
+train_tiny(Path(sys.argv[2]), json.loads(sys.argv[1]))
 """
 
 
@@ -73,7 +67,7 @@ def _run(folder: Path, kill_at: int | None) -> list[int]:
 
 
 def test_sigkill_twice_and_the_bytes_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
-    _run(tmp_path / "undisturbed", None)
+    train_tiny(tmp_path / "undisturbed", CONFIG)
     killed = tmp_path / "killed"
     assert _run(killed, 11)[0] == 0
     assert not (killed / "model").exists()

@@ -1,8 +1,16 @@
 """Seven lines over twenty ids, for trainings in processes of their own."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+from torch import distributed
 
+from textmill.neural.config import NetworkConfig
+from textmill.neural.train import train
+from textmill.neural.training import Training
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
 
@@ -21,3 +29,36 @@ def tiny_lines() -> Lines:
 def tiny_vocabulary(counts: np.ndarray, unknown: str) -> Vocabulary:
     """Its twenty ids."""
     return Vocabulary(pa.array([f"t{i}" for i in range(17)]), counts, scheme="t", unknown=unknown)
+
+
+def train_tiny(folder: Path, config: dict[str, Any]) -> None:
+    """Train a network over singletons to its end, with a checkpoint every seven steps."""
+    lines = tiny_lines()
+    vocabulary = tiny_vocabulary(np.array([0, 0, 7] + [1, 1, 1] + [5] * 14), "singletons")
+    places = {"folder": folder / "model", "scratch": folder / "scratch"}
+    train(lines, lines, vocabulary, NetworkConfig(**config), **places, checkpoint_every=7)
+
+
+def train_kinds(out: Path, common: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> None:
+    """Train a network of each kind in a folder of its own that is there, and keep all losses."""
+    lines, vocabulary = tiny_lines(), tiny_vocabulary(np.full(20, 5), "none")
+    for name, changes in kinds.items():
+        cutoffs = {"cutoffs": tuple(changes["cutoffs"])} if "cutoffs" in changes else {}
+        config = NetworkConfig(**{**common, **changes, **cutoffs})
+        run = Training(lines, lines, vocabulary, config, out / name)
+        losses = []
+        while not run.finished:
+            losses.append(run.take_step()[0])
+            if run.is_time_to_look:
+                run.look()
+        run.save()
+        again = Training(lines, lines, vocabulary, config, out / name)
+        if config.processes > 1:
+            distributed.barrier()
+        again.resume()
+        for one, two in zip(again.state, run.state, strict=True):
+            assert one.equal(two)
+        if run.processes.is_first:
+            (out / name / "losses.json").write_text(json.dumps(losses))
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
