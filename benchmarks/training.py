@@ -28,7 +28,7 @@ from textmill.neural.training import Training
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
 
-VOCABULARY, EMBEDDING, HIDDEN = 4_000, 256, 512
+VOCABULARY, EMBEDDING, HIDDEN = 4_000, 256, 384
 BATCH, BPTT, THREADS = 16, 24, 2
 WARM_UP = 3
 
