@@ -126,7 +126,13 @@ def quality(checkout: Path, *, quick: bool) -> list[Row]:
     valid = [models[name]["bits_per_byte_valid"] for name in names]
     # On validation the mixture cannot lose, up to where its fit stops; on test it may.
     return [
-        timing("subword bigram" if quick else "subword LSTM", test[0], "bits/byte", at_most=1.70, quick=quick),
+        timing(
+            "subword bigram" if quick else "subword LSTM",
+            test[0],
+            "bits/byte",
+            at_most=1.70,
+            quick=quick,
+        ),
         timing("subword Kneser-Ney", test[1], "bits/byte", quick=quick),
         timing("mixture", test[2], "bits/byte", at_most=min(test[:2]), quick=quick),
         exact("mixture minus its better part, validation", valid[2] - min(valid[:2]), 1e-9),

@@ -3,8 +3,8 @@
 In a throw-away repository with three small models (those of `pipeline --quick`): `dvc repro` and
 the flow from nothing, the flow with nothing to do, `make serve` on an empty home until it says that
 it is ready, publishing into no store and again, and how much longer a training of some twenty
-seconds takes with `textmill follow` beside it, into no store, by turns. `--quick` keeps two n-grams,
-their mixture and publishing.
+seconds takes with `textmill follow` beside it, into no store, by turns. `--quick` keeps two
+n-grams, their mixture and publishing.
 
     python -m benchmarks.services [--quick] [--json FILE]
 """
