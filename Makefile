@@ -60,8 +60,7 @@ ui: .venv/run.stamp ## Open MLflow over what was published: runs, curves, models
 	@python -m textmill.tracking.ui
 
 test: .venv/test.stamp ## Install what tests need and run them
-	@# One process more than two cores: tests that wait for servers and schedules leave room.
-	python -m pytest -n 3 --dist worksteal
+	python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: .venv/test.stamp ## Lint, types and the import contract
 	ruff check .

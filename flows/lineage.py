@@ -23,7 +23,7 @@ PATIENCE = 180.0
 QUIETLY = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-from textmill.cli import app
+from textmill.cli.main import app
 app()
 """
 """`textmill`, which an interrupt may meet while it imports: then it ends without a traceback."""
