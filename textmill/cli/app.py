@@ -49,8 +49,11 @@ def sound_root() -> Path:
 
 
 def console() -> Console:
-    """As wide as the terminal, or as `PIPED_WIDTH`."""
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    """As wide as the terminal; where there is none, at least `PIPED_WIDTH`."""
+    found = Console()
+    if not found.is_terminal:
+        found.width = max(found.width, PIPED_WIDTH)
+    return found
 
 
 def say_no(reason: object) -> NoReturn:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from textmill.base.errors import UserError
 from textmill.base.files import write_atomically
-from textmill.cli.app import PIPED_WIDTH, app, console, sound_root
+from textmill.cli.app import app, console, sound_root
 from textmill.lineage import standings
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
@@ -56,10 +55,7 @@ def leaderboard(
     if as_json:
         print(render_json(view), end="")
         return
-    screen = Console()
-    if not screen.is_terminal:
-        screen.width = max(screen.width, PIPED_WIDTH)
-    screen.print(render_terminal(view))
+    console().print(render_terminal(view))
     if show_next:
         print(NEXT)
 
