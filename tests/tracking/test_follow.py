@@ -289,7 +289,7 @@ def test_a_process_is_known_by_number_and_start():
     assert is_same(os.getpid(), own)
     assert not is_same(os.getpid(), str(int(own) + 1))
     ended = subprocess.Popen(["true"])
-    time.sleep(0.3)
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
     assert started(ended.pid) is None  # a zombie has ended
     ended.wait()
     assert started(ended.pid) is None
