@@ -119,6 +119,7 @@ def test_the_rms_is_that_of_the_training_gradients(model, lines, config):
     [
         {"architecture": "gru"},
         {"head": "adaptive", "cutoffs": (5, 9)},
+        {"head": "adaptive", "cutoffs": (5, 9), "tied": True},
         {"architecture": "attention_lstm"},
     ],
     ids=str,

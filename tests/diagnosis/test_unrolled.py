@@ -109,6 +109,7 @@ def test_the_states_of_a_step_are_named(network):
         {"architecture": "rnn", "nonlinearity": "relu"},
         {"architecture": "attention_lstm", "layers": 1},
         {"head": "adaptive", "cutoffs": (4, 8)},
+        {"head": "adaptive", "cutoffs": (4, 8), "tied": True},
     ],
     ids=str,
 )

@@ -73,6 +73,7 @@ def make_config() -> Callable[..., NetworkConfig]:
         {"architecture": "lstm"},
         {"architecture": "lstm", "implementation": "reference"},
         {"architecture": "lstm", "head": "adaptive", "cutoffs": (4, 8)},
+        {"head": "adaptive", "cutoffs": (4, 8), "tied": True},
         {"architecture": "lstm", "head": "chunked", "tied": False},
         {"architecture": "gru"},
         {"architecture": "rnn"},

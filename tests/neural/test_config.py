@@ -35,7 +35,14 @@ def test_an_entry_of_parameters_is_parsed_with_its_defaults() -> None:
         ({"architecture": "gru", "nonlinearity": "relu"}, "does not belong to architecture: gru"),
         ({"architecture": "feed_forward", "weight_drop": 0.1}, "weight_drop does not belong"),
         ({"head": "adaptive"}, "cutoffs must be given for head: adaptive"),
-        ({"head": "adaptive", "cutoffs": (4,), "tied": True}, "tied does not belong to head: ad"),
+        (
+            {"head": "adaptive", "cutoffs": (4, 5, 6, 7), "tied": True},
+            "embedding must be at least 16 with 4 cutoffs, not 8",
+        ),
+        (
+            {"head": "adaptive", "cutoffs": (4, 5, 6, 7)},
+            "hidden must be at least 16 with 4 cutoffs, not 12",
+        ),
         ({"head": "adaptive", "cutoffs": (4, 4)}, r"cutoffs must be rising .*\[4, 4\]"),
         ({"momentum": 0.9}, "momentum does not belong to optimiser: adamw"),
         ({"schedule": "step"}, "decay_every must be given for schedule: step"),
@@ -63,7 +70,8 @@ def test_options_have_their_choices_defaults_and_no_others(
     assert make_config(batches="random").truncation is None
     assert make_config(schedule="plateau").decay == 0.25
     adaptive = make_config(head="adaptive", cutoffs=(4, 8))
-    assert adaptive.tied is None
+    assert adaptive.tied is False
+    assert make_config(head="adaptive", cutoffs=(4, 5, 6), tied=True).tied is True
     assert NetworkConfig.from_json(json.loads(json.dumps(adaptive.as_json()))) == adaptive
 
 

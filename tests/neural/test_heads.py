@@ -1,20 +1,18 @@
-"""Heads: exact values and gradients, bounded memory, probabilities that sum to one."""
+"""Full softmax: exact values and gradients, bounded memory, published sizes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from textmill.base.errors import UserError
 from textmill.neural import chunked_loss
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
 from textmill.neural.compiled_loss import compiled_cross_entropy
 from textmill.neural.config import NetworkConfig
-from textmill.neural.heads import AdaptiveHead
 from textmill.neural.network import Network, count_parameters
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -92,45 +90,6 @@ def test_a_chunked_head_trains_as_a_full_one(make_config: Configure, tied: bool)
         two = gradients[1][name]
         assert (one is None) == (two is None), name
         assert one is None or torch.allclose(one, two, rtol=0, atol=1e-5), name
-
-
-@pytest.mark.parametrize("cutoffs", [(5,), (5, 20), (5, 20, 49)])
-def test_adaptive_probabilities_sum_to_one_and_are_those_of_single_ids(
-    cutoffs: tuple[int, ...],
-) -> None:
-    torch.manual_seed(0)
-    head = AdaptiveHead(8, 50, cutoffs).double()
-    x = torch.randn(7, 8, dtype=torch.float64)
-    log_probs = head.log_probs(x)
-    assert torch.all(log_probs[:, BEGIN] == -torch.inf)
-    assert torch.allclose(log_probs.exp().sum(1), torch.ones(7).double(), rtol=0, atol=1e-12)
-    for token in (0, 2, 4, 5, 19, 20, 49):
-        nats = head.nats(x, torch.full((7,), token))
-        assert torch.allclose(nats, -log_probs[:, token], rtol=0, atol=1e-12)
-
-
-def test_adaptive_probabilities_are_the_librarys_given_that_the_begin_mark_is_out() -> None:
-    torch.manual_seed(0)
-    head = AdaptiveHead(8, 50, (5, 20)).double()
-    library = nn.AdaptiveLogSoftmaxWithLoss(8, 50, [5, 20], div_value=2.0).double()
-    library.load_state_dict(head.softmax.state_dict())
-    x = torch.randn(3, 8, dtype=torch.float64)
-    expected = library.log_prob(x)
-    expected -= torch.log1p(-expected[:, BEGIN].exp())[:, None]
-    found = head.log_probs(x)
-    kept = torch.arange(50) != BEGIN
-    assert torch.allclose(found[:, kept], expected[:, kept], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("cutoffs", "said"),
-    [((4, 20), "cutoffs end with 20, but the vocabulary has 20 ids"), ((1,), "cutoffs begin")],
-)
-def test_cutoffs_that_do_not_fit_are_refused(
-    make_config: Configure, cutoffs: tuple[int, ...], said: str
-) -> None:
-    with pytest.raises(UserError, match=said):
-        Network(20, make_config(head="adaptive", cutoffs=cutoffs))
 
 
 @pytest.mark.parametrize(

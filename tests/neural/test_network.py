@@ -1,14 +1,17 @@
 """The network: published sizes, loss at the start, causality, resets, dropout masks."""
 
+import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from textmill.neural.config import NetworkConfig
-from textmill.neural.dropout import drop_rows, locked_mask, step_generator
+from textmill.neural.dropout import locked_mask, row_mask, step_generator
 from textmill.neural.network import Network, Reading, count_parameters
 from textmill.neural.state import Piece
 from textmill.tokenizers.vocabulary import BEGIN
@@ -82,11 +85,37 @@ def test_locked_dropout_is_one_mask_over_time_and_differs_over_columns() -> None
 
 
 def test_row_dropout_drops_whole_rows_and_scales_the_others() -> None:
-    weight = torch.arange(1.0, 4001.0).view(1000, 4)
-    dropped = drop_rows(weight, 0.2, torch.Generator().manual_seed(0))
-    gone = (dropped == 0).all(dim=1)
-    assert abs(gone.float().mean().item() - 0.2) < 0.04
-    assert torch.allclose(dropped[~gone], weight[~gone] / 0.8)
+    mask = row_mask(1000, torch.zeros(3, 4), 0.2, torch.Generator().manual_seed(0))
+    assert mask.shape == (1000, 1)
+    assert mask.unique().tolist() == pytest.approx([0.0, 1 / 0.8])
+    assert abs((mask == 0).float().mean().item() - 0.2) < 0.04
+
+
+@pytest.mark.parametrize("head", [{}, {"head": "adaptive", "cutoffs": (10, 15), "tied": True}])
+def test_embedding_dropout_is_that_of_a_network_whose_dropped_rows_are_zero(
+    make_config: Configure, head: dict[str, Any]
+) -> None:
+    """Forward to the bit and gradients too: a mask over the ids read, not over the matrix."""
+    torch.manual_seed(2)
+    dropped = Network(20, make_config(embedding_dropout=0.4, **head))
+    plain = copy.deepcopy(dropped)
+    plain.embedding_dropout = 0.0
+    ids_TB = _ids(12, 4)
+    mask = row_mask(20, torch.zeros(1), 0.4, torch.Generator().manual_seed(7))
+    inputs = torch.arange(20)
+    matrix_VE = plain.embedding(inputs) * mask
+    plain.embedding.forward = lambda ids: functional.embedding(ids, matrix_VE)
+    outputs = [
+        _read(network, ids_TB, torch.Generator().manual_seed(7)).output
+        for network in (dropped, plain)
+    ]
+    assert torch.equal(*outputs)
+    assert 0 < (mask[ids_TB] == 0).float().mean() < 1
+    for output in outputs:
+        output.square().sum().backward()
+    for one, two in zip(dropped.embedding.parameters(), plain.embedding.parameters(), strict=True):
+        assert torch.allclose(one.grad, two.grad, rtol=1e-6, atol=1e-7)
+        assert one.grad.abs().max() > 0
 
 
 def test_masks_are_a_function_of_seed_and_step() -> None:

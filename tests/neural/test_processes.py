@@ -27,6 +27,7 @@ KINDS = {
     "lstm": {"layers": 2, "embedding_dropout": 0.0},
     "attention": {"architecture": "attention_lstm", "window": 3, "activation_penalty": 1.0},
     "adaptive": {"head": "adaptive", "cutoffs": [5, 17], "optimiser": "sgd"},
+    "tied": {"head": "adaptive", "cutoffs": [5, 17], "tied": True, "optimiser": "sgd"},
 }
 
 SCRIPT = """

@@ -29,6 +29,8 @@ LARGEST_INTEGER = (1 << 63) - 1
 """Beyond them float32 overflows and no integer fits 64 bits."""
 LARGEST_SIZE = (1 << 31) - 1
 DEFAULT_WARMUP = 100
+CLUSTER_DIVISOR = 2
+"""Each further cluster of an adaptive softmax has half the width of the one before."""
 _SIZES = ("embedding", "hidden", "window", "bptt", "batch")
 
 _POSITIVE = (
@@ -77,7 +79,8 @@ class NetworkConfig:
     head: full softmax; chunked, the same without ever holding all logits; compiled, the same by
         torch.compile; adaptive (Grave et al. 2017) with `cutoffs` between clusters of falling
         frequency.
-    tied: the output shares the embedding's matrix.
+    tied: the output shares the embedding's matrix; with the adaptive head both have tables by
+        cluster (Baevski and Auli 2019).
     batches: sequential, contiguous columns whose state is carried over; random, windows from
         anywhere with a fresh state.
     bptt, batch: tokens and columns of a chunk. truncation: fixed; variable (around bptt, at most
@@ -208,6 +211,13 @@ class NetworkConfig:
             return
         if not self.cutoffs or self.cutoffs[0] < 1 or list(self.cutoffs) != sorted({*self.cutoffs}):
             raise ValueError(f"cutoffs must be rising numbers above 0, not {list(self.cutoffs)}")
+        field = "embedding" if self.tied else "hidden"
+        least = CLUSTER_DIVISOR ** len(self.cutoffs)
+        if getattr(self, field) < least:
+            raise ValueError(
+                f"{field} must be at least {least} with {len(self.cutoffs)} cutoffs, not "
+                f"{getattr(self, field)}: each cluster of rarer ids halves the width"
+            )
 
     def _check_budget(self) -> None:
         if (self.steps is None) == (self.tokens is None):

@@ -25,9 +25,9 @@ def locked_mask(like_TBH: Tensor, p: float, generator: torch.Generator | None) -
     return _mask((1, *like_TBH.shape[1:]), like_TBH, p, generator)
 
 
-def drop_rows(weight_VE: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
-    """The embedding with whole rows set to 0 and the others scaled by 1/(1-p)."""
-    return weight_VE * _mask((len(weight_VE), 1), weight_VE, p, generator)
+def row_mask(size: int, like: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """(V, 1) of 0 and 1/(1-p): a number for every row of an embedding of `size` rows."""
+    return _mask((size, 1), like, p, generator)
 
 
 def drop(weight: Tensor, p: float, generator: torch.Generator | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Output layers: from the network's outputs to the probability of every id.
+"""Full softmax: from the network's outputs to the probability of every id.
 
 `<s>` is never predicted: its logit is -inf. Tied, the output shares the embedding's matrix (Press
 and Wolf 2017): at 4,000 x 384 that saves 1.5 M of 5.4 M parameters and generalises better.
@@ -12,15 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from textmill.base.errors import UserError
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
 from textmill.neural.compiled_loss import compiled_cross_entropy, plain_cross_entropy
-from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import BEGIN
-
-DIVISOR = 2.0
-"""Each further cluster of the adaptive softmax has half the width of the one before."""
 
 
 class FullHead(nn.Module):
@@ -82,76 +77,11 @@ class CompiledHead(FullHead):
         return loss(x_NE[real_N], self.matrix(), self.masked_bias(), targets_N[real_N])
 
 
-class AdaptiveHead(nn.Module):
-    """The adaptive softmax (Grave et al. 2017): frequent ids at once, rare ones by clusters.
-
-    ids fall in frequency, so `cutoffs` of them are cuts by frequency. A model of its own, whose
-    probabilities sum to one; it is not an approximation of another one. Always in float32.
-    """
-
-    def __init__(self, width: int, size: int, cutoffs: tuple[int, ...]) -> None:
-        super().__init__()
-        if cutoffs[-1] >= size:
-            raise UserError(
-                f"cutoffs end with {cutoffs[-1]:,}, but the vocabulary has {size:,} ids",
-                next_step="give cutoffs below the size of the vocabulary in params.yaml",
-            )
-        if cutoffs[0] <= BEGIN:
-            raise UserError(
-                f"cutoffs begin with {cutoffs[0]}: the reserved ids belong to the frequent ones",
-                next_step="give higher cutoffs in params.yaml",
-            )
-        self.softmax = nn.AdaptiveLogSoftmaxWithLoss(width, size, cutoffs, div_value=DIVISOR)
-        self.softmax.head = _WithoutBegin(width, self.softmax.head.out_features)
-
-    def log_probs(self, x_NE: Tensor) -> Tensor:
-        """(N, V) natural logarithms; -inf for `<s>`."""
-        with torch.autocast(x_NE.device.type, enabled=False):
-            return self.softmax.log_prob(x_NE.to(self._dtype))
-
-    def nats(self, x_NE: Tensor, ids_N: Tensor) -> Tensor:
-        """(N,) -ln p of the ids."""
-        if not len(ids_N):
-            return x_NE.new_zeros(0, dtype=self._dtype)
-        with torch.autocast(x_NE.device.type, enabled=False):
-            return -self.softmax(x_NE.to(self._dtype), ids_N).output
-
-    def total_nats(self, x_NE: Tensor, targets_N: Tensor) -> Tensor:
-        """The sum of -ln p over the targets that are no padding."""
-        real_N = targets_N != PADDING
-        return self.nats(x_NE[real_N], targets_N[real_N]).sum()
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return self.softmax.head.weight.dtype
-
-
-class _WithoutBegin(nn.Linear):
-    """Logits of the frequent ids and of the clusters; -inf for `<s>`."""
-
-    def __init__(self, width: int, size: int) -> None:
-        super().__init__(width, size, bias=False)
-        self.never_predicted: Tensor
-        self.register_buffer("never_predicted", only_begin(size), persistent=False)
-
-    def forward(self, x_NE: Tensor) -> Tensor:
-        return super().forward(x_NE) + self.never_predicted
-
-
 def only_begin(size: int) -> Tensor:
     """Zeros, and -inf for `<s>`."""
     mask_V = torch.zeros(size)
     mask_V[BEGIN] = -torch.inf
     return mask_V
-
-
-def make_head(config: NetworkConfig, size: int, embedding: nn.Embedding) -> FullHead | AdaptiveHead:
-    """The head that `config` names, over a vocabulary of `size` ids."""
-    if config.head == "adaptive":
-        return AdaptiveHead(config.hidden, size, config.cutoffs or ())
-    return HEADS[config.head](
-        config.embedding if config.tied else config.hidden, size, embedding if config.tied else None
-    )
 
 
 HEADS: Mapping[str, Callable[[int, int, nn.Embedding | None], FullHead]] = {

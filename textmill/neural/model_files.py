@@ -1,6 +1,6 @@
 """A finished network on disk: `model.json`, `weights.safetensors` and `history.csv`.
 
-The tied matrix is stored once. The vocabulary's fingerprint stands in `model.json`, and a network
+Tied matrices are stored once. The vocabulary's fingerprint stands in `model.json`, and a network
 is never loaded over another vocabulary: ids would silently mean other words.
 """
 

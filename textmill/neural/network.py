@@ -1,7 +1,8 @@
 """The network: embedding, the layers of its architecture, and a head over the vocabulary.
 
 Outputs of the last layer go through a projection where the tied output is of another width.
-Dropout (locked, one mask a chunk) stands before the first layer and after every one.
+Dropout (locked, one mask a chunk) stands before the first layer and after every one. Embedding
+dropout masks what was looked up, which costs less than a masked matrix and is the same.
 
 Suffixes: T time, B batch (columns), N positions, E embedding, H hidden, V vocabulary.
 """
@@ -10,15 +11,13 @@ from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from textmill.neural.adaptive import EMBEDDING_SPREAD, AdaptiveEmbedding, AdaptiveHead
 from textmill.neural.architectures import make_layers
 from textmill.neural.config import NetworkConfig
-from textmill.neural.dropout import drop_rows, locked_mask
-from textmill.neural.heads import make_head
+from textmill.neural.dropout import locked_mask, row_mask
+from textmill.neural.heads import HEADS, FullHead
 from textmill.neural.state import Piece, State, StatefulLayer, run
-
-EMBEDDING_SPREAD = 0.05
 
 
 class Reading(NamedTuple):
@@ -39,8 +38,8 @@ class Network(nn.Module):
         super().__init__()
         self.dropout = config.dropout
         self.embedding_dropout = config.embedding_dropout
-        embedding = nn.Embedding(vocabulary_size, config.embedding)
-        nn.init.normal_(embedding.weight, std=EMBEDDING_SPREAD)
+        self.vocabulary_size = vocabulary_size
+        embedding = make_embedding(config, vocabulary_size)
         self.head = make_head(config, vocabulary_size, embedding)
         self.embedding = embedding
         layers = make_layers(config)
@@ -55,7 +54,7 @@ class Network(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.embedding.weight.device
+        return next(self.parameters()).device
 
     def zero_state(self, n: int) -> State:
         """State before the first token of n documents."""
@@ -97,10 +96,11 @@ class Network(nn.Module):
         return output_NH if self.projection is None else self.projection(output_NH)
 
     def _embed(self, ids_TB: Tensor, generator: torch.Generator | None) -> Tensor:
-        weight_VE = self.embedding.weight
-        if self.training and self.embedding_dropout > 0:
-            weight_VE = drop_rows(weight_VE, self.embedding_dropout, generator)
-        return functional.embedding(ids_TB, weight_VE)
+        x_TBE: Tensor = self.embedding(ids_TB)
+        if not self.training or self.embedding_dropout == 0:
+            return x_TBE
+        mask_V1 = row_mask(self.vocabulary_size, x_TBE, self.embedding_dropout, generator)
+        return x_TBE * mask_V1[ids_TB]
 
     def _drop(self, x_TBH: Tensor, generator: torch.Generator | None) -> Tensor:
         if not self.training or self.dropout == 0:
@@ -108,6 +108,26 @@ class Network(nn.Module):
         return x_TBH * locked_mask(x_TBH, self.dropout, generator)
 
 
+def make_embedding(config: NetworkConfig, size: int) -> nn.Embedding | AdaptiveEmbedding:
+    """The input vectors of `size` ids, adaptive ones where the head is and is tied to them."""
+    if config.head == "adaptive" and config.tied:
+        return AdaptiveEmbedding(size, config.embedding, config.cutoffs or ())
+    embedding = nn.Embedding(size, config.embedding)
+    nn.init.normal_(embedding.weight, std=EMBEDDING_SPREAD)
+    return embedding
+
+
+def make_head(
+    config: NetworkConfig, size: int, embedding: nn.Embedding | AdaptiveEmbedding
+) -> FullHead | AdaptiveHead:
+    """The head that `config` names, over a vocabulary of `size` ids."""
+    width = config.embedding if config.tied else config.hidden
+    tied = embedding if config.tied else None
+    if config.head == "adaptive":
+        return AdaptiveHead(width, size, config.cutoffs or (), cast(AdaptiveEmbedding | None, tied))
+    return HEADS[config.head](width, size, cast(nn.Embedding | None, tied))
+
+
 def count_parameters(network: nn.Module) -> int:
-    """Trainable numbers, the tied matrix once."""
+    """Trainable numbers, tied ones once."""
     return sum(parameter.numel() for parameter in network.parameters())

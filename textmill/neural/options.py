@@ -19,7 +19,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "weight_drop": ("architecture", dict.fromkeys(_RECURRENT, 0.0)),
     "activation_penalty": ("architecture", dict.fromkeys(_RECURRENT, 0.0)),
     "temporal_activation_penalty": ("architecture", dict.fromkeys(_RECURRENT, 0.0)),
-    "tied": ("head", dict.fromkeys(("full", "chunked", "compiled"), True)),
+    "tied": ("head", {"full": True, "chunked": True, "compiled": True, "adaptive": False}),
     "cutoffs": ("head", {"adaptive": REQUIRED}),
     "momentum": ("optimiser", {"sgd": 0.0}),
     "decay": ("schedule", {"step": 0.5, "plateau": 0.25}),
