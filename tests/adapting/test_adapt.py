@@ -81,6 +81,9 @@ def test_both_methods_together_are_the_cache_over_the_changing_network(model, co
     assert 0 < weight < 1
     wanted = mix(cache_nats(segments, 20, 0.4), own, weight)
     assert np.array_equal(adapting.nats(long_lines), wanted)
+    both = adapting.nats_without_and_with_cache(long_lines)
+    assert np.array_equal(both[0], own)
+    assert np.array_equal(both[1], wanted)
 
 
 def test_what_was_chosen_is_said_in_words():

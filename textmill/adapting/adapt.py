@@ -84,16 +84,24 @@ class Adapting:
 
     def nats(self, lines: Lines) -> np.ndarray:
         """(T,) float64 nats of every token, each scored before it is learnt from."""
+        return self.nats_without_and_with_cache(lines)[1]
+
+    def nats_without_and_with_cache(self, lines: Lines) -> tuple[np.ndarray, np.ndarray]:
+        """(T,) float64 nats of the network, dynamic where it is, and as they are with the cache.
+
+        Both from one reading; they are the same where no cache is used.
+        """
         chosen = self.settings.cache
         cache = Cache(chosen.window, chosen.theta) if chosen else None
         weight = chosen.weight if chosen else 0.0
-        found = [np.empty(0)]
+        own, found = [np.empty(0)], [np.empty(0)]
         with Progress(len(lines.tokens), "tokens", "adapting") as progress:
             for segment in self.segments(lines):
                 nats = segment.nats
+                own.append(nats)
                 found.append(mix(cache.nats(segment), nats, weight) if cache else nats)
                 progress.advance(len(nats))
-        return np.concatenate(found)
+        return np.concatenate(own), np.concatenate(found)
 
     def segments(self, lines: Lines) -> Iterator[Scored]:
         """The network's own scores, under dynamic evaluation where it is used."""
