@@ -13,7 +13,7 @@ from textmill.adapting.dynamic import (
     gradient_rms,
     read_dynamically,
 )
-from textmill.adapting.stream import Segment, read_stream
+from textmill.adapting.stream import read_stream
 from textmill.neural.columns import Columns
 from textmill.neural.state import Piece, pieces
 from textmill.neural.text import TrainingText
@@ -79,16 +79,17 @@ def test_a_step_is_the_rule_of_the_paper(model, rms):
     rate, decay = 0.03, 0.2
     dynamic = DynamicNetwork(model.network, rms, learning_rate=rate, decay=decay)
     trained = [weight.detach().clone() for weight in model.network.parameters()]
-    segment = Segment(
-        torch.tensor([[BEGIN], [4]]), model.network.zero_state(1), torch.tensor([4, 7])
-    )
-    dynamic.learn(segment)  # the first step has nothing to draw back yet
     network, weights = dynamic.network, list(dynamic.network.parameters())
+
+    def loss():
+        inputs, state = torch.tensor([[BEGIN], [4]]), network.zero_state(1)
+        reading = network(inputs, state, [Piece(slice(None), None)])
+        return functional.nll_loss(network.log_probs(reading.output[:, 0]), torch.tensor([4, 7]))
+
+    dynamic.learn(loss())  # the first step has nothing to draw back yet
     before = [weight.detach().clone() for weight in weights]
-    reading = network(segment.inputs, segment.state, [Piece(slice(None), None)])
-    loss = functional.nll_loss(network.log_probs(reading.output[:, 0]), segment.ids)
-    gradients = torch.autograd.grad(loss, weights)
-    dynamic.learn(segment)
+    gradients = torch.autograd.grad(loss(), weights)
+    dynamic.learn(loss())
     mean = torch.cat([one.flatten() for one in rms]).mean()
     for i, weight in enumerate(weights):
         pull = torch.clamp(rms[i] / mean, max=1 / decay)

@@ -9,7 +9,8 @@ training moves a lot may move a lot here. pull is rms over its mean (at most 1 /
 weight is drawn beyond its trained value): a weight that moves a lot is also drawn back more.
 epsilon, a share of the mean rms, bounds the step of weights that training hardly ever moves.
 
-Costs, 1 x 256 over 14,500 words on two cores: a segment of 20 tokens takes about 20 ms.
+Costs, an LSTM of 2 x 450 over 33,278 words, adaptive and tied (6.8 M weights): a segment of 20
+tokens takes about 50 ms of one core, half of them in the LSTM, a quarter in moving all weights.
 """
 
 import copy
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from textmill.adapting.stream import Scored, Segment, mean_loss, read_stream
+from textmill.adapting.stream import Scored, read_stream
 from textmill.neural.chunk import PADDING, Chunk
 from textmill.neural.columns import Columns
 from textmill.neural.inside import evaluating
@@ -45,7 +46,8 @@ def gradient_rms(network: Network, columns: Columns, *, batch: int) -> list[Tens
         chunk = columns.chunk(step)
         loss, state = _chunk_loss(network, chunk, state)
         for square, gradient in zip(squares, gradients_of(loss, weights), strict=True):
-            square.addcmul_(gradient, gradient)
+            if gradient is not None:
+                square.addcmul_(gradient, gradient)
         state = detached(state)
     return [(square / chunks).sqrt() for square in squares]
 
@@ -60,9 +62,9 @@ def _chunk_loss(network: Network, chunk: Chunk, state: State) -> tuple[Tensor, S
     return nats_N.mean(), reading.state
 
 
-def gradients_of(loss: Tensor, weights: list[nn.Parameter]) -> tuple[Tensor, ...]:
-    """Of each weight; zeros where the loss does not depend on it, as on an unused cluster."""
-    return torch.autograd.grad(loss, weights, materialize_grads=True)
+def gradients_of(loss: Tensor, weights: list[nn.Parameter]) -> tuple[Tensor | None, ...]:
+    """Of each weight; None where the loss does not depend on it, as on an unused cluster."""
+    return torch.autograd.grad(loss, weights, allow_unused=True)
 
 
 class DynamicNetwork:
@@ -79,15 +81,16 @@ class DynamicNetwork:
         self._scales = [learning_rate / (one + EPSILON * mean) for one in rms]
         self._pulls = [decay * (one / mean).clamp(max=most) for one in rms]
 
-    def learn(self, segment: Segment) -> None:
-        """One step on a segment that has been scored."""
-        gradients = gradients_of(mean_loss(self.network, segment), self._weights)
+    def learn(self, loss: Tensor) -> None:
+        """One step down the gradient of a segment's mean nats."""
+        gradients = gradients_of(loss, self._weights)
         with torch.no_grad():
             for weight, gradient, trained, scale, pull in zip(
                 self._weights, gradients, self._trained, self._scales, self._pulls, strict=True
             ):
-                back = trained - weight
-                weight.addcmul_(pull, back).addcmul_(scale, gradient, value=-1)
+                weight.lerp_(trained, pull)
+                if gradient is not None:
+                    weight.addcmul_(scale, gradient, value=-1)
 
 
 def read_dynamically(

@@ -5,7 +5,8 @@ starts afresh at each document, as in training and in plain scoring, so that a m
 nothing from the text costs what it costs without adapting. What is learnt is carried from one
 document to the next, to the end of the split; the next split begins with the trained model again.
 
-A segment is scored whole before anything is learnt from it.
+A segment is scored whole before anything is learnt from it, and learnt from by the gradient of that
+very reading.
 
 Suffixes: N tokens of a segment, B streams (one), H outputs of the last layer, V vocabulary.
 """
@@ -20,24 +21,12 @@ from torch import Tensor
 
 from textmill.neural.inside import evaluating, read
 from textmill.neural.network import Network
-from textmill.neural.state import State
+from textmill.neural.state import detached
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import BEGIN
 
 LONGEST = 256
 """Tokens of a segment that nothing is learnt from; bounds the memory of its logits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Consecutive tokens of one document.
-
-    inputs: (N, 1) int64, the token before each. state: before the first input. ids: (N,) int64.
-    """
-
-    inputs: Tensor
-    state: State
-    ids: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +43,12 @@ def read_stream(
     lines: Lines,
     *,
     segment: int = LONGEST,
-    learn: Callable[[Segment], None] | None = None,
+    learn: Callable[[Tensor], None] | None = None,
 ) -> Iterator[Scored]:
     """Every token of the split, scored in order, segments of at most `segment` tokens.
 
-    learn: is given each segment after it was scored and may change the network.
+    learn: is given the mean nats of each segment, to differentiate, after it was scored, and may
+    change the network.
     """
     evaluating(network)
     for start, stop in itertools.pairwise(lines.doc_offsets):
@@ -67,17 +57,11 @@ def read_stream(
             tokens = lines.tokens[first : min(first + segment, stop)].astype(np.int64)
             ids = torch.from_numpy(tokens).to(network.device)
             inputs = torch.cat([ids.new_tensor([last]), ids[:-1]])[:, None]
-            piece = Segment(inputs, state, ids)
-            with torch.no_grad():
-                output_NBH, state = read(network, inputs, state)
-                nats_N = network.nats(output_NBH[:, 0], ids).double().cpu().numpy()
-            yield Scored(ids, nats_N, output_NBH[:, 0])
+            with torch.set_grad_enabled(learn is not None):
+                output_NBH, after = read(network, inputs, state)
+                nats_N = network.nats(output_NBH[:, 0], ids)
+            found_N = nats_N.detach().double().cpu().numpy()
+            yield Scored(ids, found_N, output_NBH[:, 0].detach())
             if learn is not None:
-                learn(piece)
-            last = int(tokens[-1])
-
-
-def mean_loss(network: Network, piece: Segment) -> Tensor:
-    """Mean nats of the segment's ids, to differentiate."""
-    output_NBH, _ = read(network, piece.inputs, piece.state)
-    return network.nats(output_NBH[:, 0], piece.ids).mean()
+                learn(nats_N.mean())
+            state, last = detached(after), int(tokens[-1])
