@@ -5,14 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from textmill.base.errors import UserError
+from textmill.base.files import sha256_of
 from textmill.neural.adaptive import EMBEDDING_SPREAD, AdaptiveEmbedding, AdaptiveHead
 from textmill.neural.config import NetworkConfig
+from textmill.neural.initial import begin_from
+from textmill.neural.model import NetworkModel, load
+from textmill.neural.model_files import save_model
 from textmill.neural.network import Network, count_parameters
 from textmill.neural.training import Training
 from textmill.shards.reader import Lines
@@ -140,6 +145,55 @@ def test_autocast_changes_no_vector_and_no_probability() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(embedding(ids), exact)
         assert torch.equal(head.nats(exact, ids), nats)
+
+
+def test_a_tied_network_is_saved_and_loaded_and_chunks_change_no_score(
+    tmp_path: Path, make_config: Configure, make_vocabulary: Callable[..., Vocabulary]
+) -> None:
+    torch.manual_seed(5)
+    config, vocabulary = make_config(**TIED), make_vocabulary(50)
+    network = Network(50, config)
+    for parameter in network.parameters():
+        parameter.data.mul_(4)
+    facts = {"config": config.as_json(), "vocabulary": vocabulary.fingerprint}
+    save_model(tmp_path / "m", facts, network.state_dict(), "step\n")
+    model = NetworkModel(network, vocabulary)
+    ids_BT = np.random.default_rng(2).integers(2, 50, (3, 40))
+    whole, _ = model.score(ids_BT, model.start(3))
+    loaded = load(tmp_path / "m", vocabulary, threads=1, device="cpu")
+    assert np.array_equal(loaded.score(ids_BT, loaded.start(3))[0], whole)
+    state, parts = model.start(3), []
+    for first in range(0, 40, 7):
+        part, state = model.score(ids_BT[:, first : first + 7], state)
+        parts.append(part)
+    assert np.concatenate(parts, axis=1) == pytest.approx(whole, abs=1e-5)
+    with torch.no_grad():
+        loaded.network.embedding.tables[2][-1] += 1.0
+    before, after = (one.distribution(one.start(1))[0, 2:] for one in (model, loaded))
+    assert abs(after[-1] - before[-1]) > 1e-3
+    assert np.array_equal(after[:18], before[:18])  # those of the other clusters
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_only_a_tied_network_begins_with_a_tied_one(
+    tmp_path: Path, make_config: Configure, make_vocabulary: Callable[..., Vocabulary], tied: bool
+) -> None:
+    config, vocabulary = make_config(**TIED), make_vocabulary(50)
+    facts = {"config": config.as_json(), "vocabulary": vocabulary.fingerprint}
+    torch.manual_seed(1)
+    first = Network(50, config)
+    save_model(tmp_path / "m", facts, first.state_dict(), "step\n")
+    digest = sha256_of(tmp_path / "m/weights.safetensors")
+    given = {"init_from": str(tmp_path / "m"), "init_from_sha256": digest}
+    again = make_config(**{**TIED, "tied": tied}, **given)
+    network = Network(50, again)
+    if not tied:
+        with pytest.raises(UserError, match=r"tied is True in .*m, False here"):
+            begin_from(network, again, vocabulary)
+        return
+    begin_from(network, again, vocabulary)
+    for name, weight in first.state_dict().items():
+        assert torch.equal(network.state_dict()[name], weight), name
 
 
 @pytest.mark.parametrize(
