@@ -20,6 +20,9 @@ for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Threads sleep soon instead of spinning, as in every step: other tests want the cores.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 # Prefect makes a home of its own as soon as it is imported: not in the checkout under test.
 os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="textmill-prefect-")
 atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)

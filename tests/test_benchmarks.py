@@ -1,10 +1,12 @@
 """Every benchmark runs, and what must be right on any machine is right."""
 
+import importlib
 import json
-import subprocess
 import sys
 
 import pytest
+
+from benchmarks import report
 
 BENCHMARKS = (
     "pipeline",
@@ -24,11 +26,16 @@ BENCHMARKS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_quick_benchmark_has_right_numbers(name, root, tmp_path):
+def test_quick_benchmark_has_right_numbers(name, root, tmp_path, monkeypatch):
+    """In this process, which has imported most of it: what `python -m` adds is seconds."""
+    monkeypatch.chdir(root)
     rows_file = tmp_path / "rows.json"
-    command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json", str(rows_file)]
-    done = subprocess.run(command, cwd=root, text=True, capture_output=True, timeout=280)
-    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.setattr(sys, "argv", [name, "--quick", "--json", str(rows_file)])
+    benchmark = importlib.import_module(f"benchmarks.{name}")
+    if getattr(benchmark, "main", report.main) is report.main:
+        report.main(benchmark.__doc__, benchmark.measure)
+    else:
+        benchmark.main()
     rows = json.loads(rows_file.read_text())
     assert any(row["holds"] for row in rows)
     assert [row for row in rows if row["holds"] is False] == []
