@@ -189,15 +189,19 @@ def new_repository(root: Path, tmp_path_factory):
     return make
 
 
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """The temporary folder of all processes that run tests."""
+    folder = factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(scope="session")
 def finished(new_repository, tmp_path_factory) -> Repository:
     """A repository in which the whole pipeline has run and is committed; do not change it.
 
     Made once for all processes that run tests.
     """
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
+    folder = shared_folder(tmp_path_factory)
     made = folder / "finished"
     with FileLock(folder / "finished.lock"):
         if not made.exists():
@@ -207,6 +211,19 @@ def finished(new_repository, tmp_path_factory) -> Repository:
             repository.run("git", "commit", "--quiet", "-m", "run")
             made.write_text(str(repository.path))
     return Repository(Path(made.read_text()))
+
+
+@pytest.fixture(scope="session")
+def prefect_database(tmp_path_factory) -> Path:
+    """Prefect's database with its tables and nothing in them, made once for all processes."""
+    folder = shared_folder(tmp_path_factory) / "prefect"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            subprocess.run(
+                [sys.executable, "-m", "prefect", "server", "database", "upgrade", "-y"],
+                env=os.environ | {"PREFECT_HOME": str(folder)}, check=True, capture_output=True,
+            )  # fmt: skip
+    return folder / "prefect.db"
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ pytestmark = [
 
 MODELS = {"bigram_word", "kn3_subword", "lstm_subword", "mix_subword"}
 PR_SET_CHILD_SUBREAPER = 36
-LONGER = ("steps: 60\n    evaluate_every: 20", "steps: 6000\n    evaluate_every: 150")
+LOOKS = ("steps: 60\n    evaluate_every: 20", "steps: 450\n    evaluate_every: 15")
 
 
 def client_of(repository):
@@ -138,9 +138,13 @@ def started_training(repository):
 
 @pytest.fixture
 def training(unpublished):
-    """A repository with a store, and a network that takes its time."""
+    """A repository with a store, and a network that rests after every look."""
     textmill(unpublished, "publish")
-    unpublished.edit(*LONGER)
+    unpublished.edit(*LOOKS)
+    history = unpublished.path / "textmill/neural/history.py"
+    code, look = history.read_text(), "        self.looks.append(look)\n"
+    assert code.count(look) == 1
+    history.write_text(code.replace(look, f"{look}        import time; time.sleep(0.5)\n"))
     return unpublished
 
 
@@ -182,11 +186,11 @@ def test_a_training_killed_and_taken_up_again_is_one_run_that_becomes_the_models
     followed = [run for run in found.values() if run.info.run_name == "lstm_subword"]
     assert len(followed) == 2  # the one of before and this one
     run = found[live.info.run_id]
-    assert run.data.params["steps"] == "6000"
+    assert run.data.params["steps"] == "450"
     steps = [
         row.step for row in client_of(training).get_metric_history(run.info.run_id, "valid_loss")
     ]
-    assert sorted(steps) == list(range(150, 6001, 150))
+    assert sorted(steps) == list(range(15, 451, 15))
     assert "4 models, nothing new" in textmill(training, "publish")
 
 
