@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from textmill.base.errors import UserError
+from textmill.base.progress import Progress
 from textmill.ngram import sorting
 from textmill.ngram.scratch import Scratch
 from textmill.ngram.threads import THREADS, in_order
@@ -105,12 +106,13 @@ def count_ngrams(
     if order == 1:
         return counts
     wanted = piece or max(SMALLEST_PIECE, -(-len(stream) // (2 * THREADS)))
-    parts = []
-    for part in in_order(
-        lambda ids: _count_piece(stream, unigrams, ids, size, order), _pieces(unigrams, wanted)
-    ):
-        parts.append([tuple(map(place.keep, columns)) for columns in part])
-        place.release()
+    parts, pieces = [], list(_pieces(unigrams, wanted))
+    counted = in_order(lambda ids: _count_piece(stream, unigrams, ids, size, order), pieces)
+    with Progress(len(stream), "tokens", "counting") as progress:
+        for (low, high), part in zip(pieces, counted, strict=True):
+            parts.append([tuple(map(place.keep, columns)) for columns in part])
+            place.release()
+            progress.advance(int(unigrams[low:high].sum()))
     joined = _joined(parts, unigrams, place, _row_type(len(stream)))
     for n, (starts, words, occurrences) in enumerate(joined, start=2):
         rows = counts[-1].after_begin

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_json, read_table, replacing_folder, write_json, write_table
+from textmill.base.progress import Progress
 from textmill.ngram.checksum import checksum
 from textmill.ngram.columns import DOUBLE, NO_CODES, Column
 from textmill.ngram.config import NgramConfig
@@ -53,7 +54,8 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
 
     What estimation was allowed to take is no part of a model: the same bytes whatever it was.
     """
-    with replacing_folder(folder) as temporary:
+    progress = Progress(len(about.ngrams), "orders", "estimating and writing")
+    with replacing_folder(folder) as temporary, progress:
         files = []
         for n, order in enumerate(orders, start=1):
             path = temporary / f"order-{n}.arrow"
@@ -61,6 +63,7 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
             present = {name: column for name, column in columns.items() if column is not None}
             write_table(path, pa.table({name: _as_list(c) for name, c in present.items()}))
             files.append(_described(path, present))
+            progress.advance()
         content = {
             "format": FORMAT,
             "config": _config_of(about.config),
