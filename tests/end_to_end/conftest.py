@@ -1,16 +1,20 @@
 """Throw-away git + dvc repositories with a small text and small models."""
 
+import io
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from ruamel.yaml import YAML
+
+from textmill.cli.main import main
 
 PARAMS = """\
 corpus: local
@@ -129,6 +133,17 @@ class Repository:
         )  # fmt: skip
         assert done.returncode != 0, done.stdout
         return done.stdout
+
+    def textmill(self, *arguments: str, code: int = 0) -> str:
+        """Output of the command, called in this process: a new one takes a second to begin."""
+        said = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+            patch.chdir(self.path)
+            patch.setattr(sys, "argv", ["textmill", *arguments])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert (ended.value.code or 0) == code, said.getvalue()
+        return said.getvalue()
 
     def repro(self, *arguments: str) -> list[str]:
         """Names of the stages that `dvc repro` ran, in order."""

@@ -38,10 +38,6 @@ def runs_of(repository):
     return client.search_runs([experiment.experiment_id]) if experiment else []
 
 
-def textmill(repository, *arguments):
-    return repository.run(sys.executable, "-m", "textmill.cli", *arguments)
-
-
 def down():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -74,12 +70,12 @@ def test_the_pipeline_ends_with_every_model_in_mlflow(finished):
 
 
 def test_a_second_publish_finds_nothing(finished):
-    assert "4 models, nothing new" in textmill(finished, "publish")
+    assert "4 models, nothing new" in finished.textmill("publish")
 
 
 def test_a_deleted_store_fills_although_dvc_has_nothing_to_do(unpublished):
     assert unpublished.repro() == []
-    assert "4 models, 4 new" in textmill(unpublished, "publish")
+    assert "4 models, 4 new" in unpublished.textmill("publish")
     assert {run.info.run_name for run in runs_of(unpublished)} > MODELS
 
 
@@ -115,7 +111,7 @@ def test_dvc_repro_does_not_fail_with_the_server(unpublished):
     assert "Traceback" not in output
     assert "up to date" in unpublished.run("dvc", "status")
     del unpublished.environment["MLFLOW_TRACKING_URI"]
-    assert "4 models, 4 new" in textmill(unpublished, "publish")
+    assert "4 models, 4 new" in unpublished.textmill("publish")
 
 
 def started_training(repository):
@@ -139,7 +135,7 @@ def started_training(repository):
 @pytest.fixture
 def training(unpublished):
     """A repository with a store, and a network that rests after every look."""
-    textmill(unpublished, "publish")
+    unpublished.textmill("publish")
     unpublished.edit(*LOOKS)
     history = unpublished.path / "textmill/neural/history.py"
     code, look = history.read_text(), "        self.looks.append(look)\n"
@@ -191,7 +187,7 @@ def test_a_training_killed_and_taken_up_again_is_one_run_that_becomes_the_models
         row.step for row in client_of(training).get_metric_history(run.info.run_id, "valid_loss")
     ]
     assert sorted(steps) == list(range(15, 451, 15))
-    assert "4 models, nothing new" in textmill(training, "publish")
+    assert "4 models, nothing new" in training.textmill("publish")
 
 
 @pytest.mark.parametrize(
@@ -203,22 +199,22 @@ def test_a_training_killed_and_taken_up_again_is_one_run_that_becomes_the_models
     ],
 )
 def test_verify_names_the_broken_link_and_what_mends_it(repository, file, link):
-    assert textmill(repository, "verify", "kn3_subword").startswith("all ")
+    assert repository.textmill("verify", "kn3_subword").startswith("all ")
     path = repository.path / file
     path.chmod(0o644)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    said = repository.fails(sys.executable, "-m", "textmill.cli", "verify")
+    said = repository.textmill("verify", code=1)
     first, *_, last = said.strip().splitlines()
     assert first == f"textmill: broken link: {link}"
     command = last.removeprefix("  -> ").partition("   (")[0]
     repository.run("sh", "-c", command)
-    assert textmill(repository, "verify").startswith("all ")
+    assert repository.textmill("verify").startswith("all ")
 
 
 def test_trace_names_what_every_stage_ran_with(finished):
-    traced = json.loads(textmill(finished, "trace", "lstm_subword", "--json"))
+    traced = json.loads(finished.textmill("trace", "lstm_subword", "--json"))
     paths = [link["path"] for link in traced["links"]]
     assert paths == [
         "models/lstm_subword",

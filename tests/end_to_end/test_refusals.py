@@ -45,7 +45,7 @@ def test_a_text_that_changed_since_its_pin_is_refused(repository):
 
 
 def test_an_unknown_corpus_is_refused_with_the_nearest_name(repository):
-    output = refused(repository, "python", "-m", "textmill.cli", "use", "locl")
+    output = repository.textmill("use", "locl", code=2)
     assert 'there is no corpus "locl"; did you mean "local"?' in output
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import faults
+from tests.steps import run_step
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_json, write_table
 from textmill.repository import layout
@@ -119,8 +120,7 @@ def checkout(tmp_path):
 
 
 def run_stage(checkout):
-    command = [sys.executable, "-m", "pipeline_steps.shard", faults.TOKENIZER]
-    return subprocess.run(command, cwd=checkout, text=True, capture_output=True)
+    return run_step(checkout, "shard", faults.TOKENIZER)
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """The two steps as DVC starts them, in a throw-away folder."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from tests.steps import Ended, run_step
 from tests.text.cleaning import LISTS
 from textmill.base.files import read_json, read_table
 from textmill.text.local import pin_text
@@ -30,9 +28,8 @@ GRAPH: dict[str, Any] = {
 class Project:
     """A folder with a graph and parameters in which steps are run."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.root = root
         self.text = folder / "mine.txt"
         self.text.write_text(TEXT, encoding="utf-8")
         (folder / "dvc.yaml").write_text(json.dumps(GRAPH))
@@ -49,20 +46,13 @@ class Project:
         content = {"corpus": "local", "corpora": {"local": self.entry}, "profiles": LISTS}
         YAML().dump(content, self.folder / "params.yaml")
 
-    def run(self, step: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", f"pipeline_steps.{step}"],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": str(self.root)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def run(self, step: str) -> Ended:
+        return run_step(self.folder, step)
 
 
 @pytest.fixture
-def project(tmp_path: Path, root: Path) -> Project:
-    return Project(tmp_path, root)
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
 
 
 def hashes(folder: Path) -> dict[str, bytes]:

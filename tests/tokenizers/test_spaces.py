@@ -1,14 +1,12 @@
 """A language without spaces goes through characters, subwords and bytes; words are warned of."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
 
+from tests.steps import run_step
 from textmill.base.files import read_table, write_table
 from textmill.scoring.spelling import no_bill, train_spelling
 from textmill.shards.work import write_splits
@@ -123,17 +121,9 @@ def repository(tmp_path):
     return tmp_path
 
 
-def learn(root, repository, tokenizer):
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    command = [sys.executable, "-m", "pipeline_steps.vocabulary", tokenizer]
-    return subprocess.run(
-        command, cwd=repository, env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
 @pytest.mark.parametrize(("tokenizer", "warns"), [("word", True), ("char", False)])
-def test_the_stage_warns_for_words_and_writes_its_numbers(root, repository, tokenizer, warns):
-    ended = learn(root, repository, tokenizer)
+def test_the_stage_warns_for_words_and_writes_its_numbers(repository, tokenizer, warns):
+    ended = run_step(repository, "vocabulary", tokenizer)
     assert ended.returncode == 0, ended.stderr
     assert ("characters between two spaces" in ended.stderr) is warns
     metrics = json.loads((repository / f"reports/vocabulary/{tokenizer}/summary.json").read_text())
