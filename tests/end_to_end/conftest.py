@@ -1,20 +1,18 @@
 """Throw-away git + dvc repositories with a small text and small models."""
 
-import io
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from ruamel.yaml import YAML
 
-from textmill.cli.main import main
+from tests.inside import run_command, shared_folder
 
 PARAMS = """\
 corpus: local
@@ -136,14 +134,9 @@ class Repository:
 
     def textmill(self, *arguments: str, code: int = 0) -> str:
         """Output of the command, called in this process: a new one takes a second to begin."""
-        said = io.StringIO()
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
-            patch.chdir(self.path)
-            patch.setattr(sys, "argv", ["textmill", *arguments])
-            with pytest.raises(SystemExit) as ended:
-                main()
-        assert (ended.value.code or 0) == code, said.getvalue()
-        return said.getvalue()
+        ended = run_command(self.path, *arguments)
+        assert ended.returncode == code, ended.said
+        return ended.said
 
     def repro(self, *arguments: str) -> list[str]:
         """Names of the stages that `dvc repro` ran, in order."""
@@ -202,12 +195,6 @@ def new_repository(root: Path, tmp_path_factory):
         return repository
 
     return make
-
-
-def shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """The temporary folder of all processes that run tests."""
-    folder = factory.getbasetemp()
-    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import faults
-from tests.steps import run_step
+from tests.inside import run_step
 from textmill.base.errors import UserError, as_user_error
 from textmill.base.files import write_json, write_table
 from textmill.repository import layout
@@ -143,8 +143,8 @@ def test_a_full_disk_is_one_message_and_the_stage_goes_on_when_there_is_room(che
     (checkout / layout.SCRATCH).symlink_to(small_disk)
     done = run_stage(checkout)
     assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "No space left on device" in done.said
+    assert "Traceback" not in done.said
     assert not (checkout / layout.shards(faults.TOKENIZER)).exists()
     assert list(small_disk.rglob("*.part")) == []
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
@@ -160,8 +160,8 @@ def test_a_read_only_output_is_one_message(checkout, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     done = run_stage(checkout)
     assert done.returncode == 1
-    assert "Read-only file system" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Read-only file system" in done.said
+    assert "Traceback" not in done.said
     assert list(small_disk.iterdir()) == []
 
 

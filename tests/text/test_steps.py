@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.steps import Ended, run_step
+from tests.inside import Ended, run_step
 from tests.text.cleaning import LISTS
 from textmill.base.files import read_json, read_table
 from textmill.text.local import pin_text
@@ -69,7 +69,7 @@ def test_the_steps_write_their_records_and_the_same_bytes_again(project: Project
     for _ in range(2):
         for step in ("download", "clean"):
             ended = project.run(step)
-            assert ended.returncode == 0, ended.stderr
+            assert ended.returncode == 0, ended.said
         written.append(hashes(project.folder))
     assert written[0] == written[1]
     assert sorted(written[0]) == [
@@ -96,9 +96,9 @@ def test_a_text_that_changed_ends_the_stage_with_one_message_and_no_output(
     project.text.write_text(TEXT + "More.\n", encoding="utf-8")
     ended = project.run("download")
     assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert "mine.txt no longer matches its pin" in ended.stderr
-    assert f"-> textmill pin {project.text}" in ended.stderr
+    assert "Traceback" not in ended.said
+    assert "mine.txt no longer matches its pin" in ended.said
+    assert f"-> textmill pin {project.text}" in ended.said
     assert not (project.folder / "data").exists() or not list((project.folder / "data").iterdir())
 
 
@@ -107,8 +107,8 @@ def test_an_unknown_key_is_refused_by_its_nearest_name(project: Project) -> None
     project.write()
     ended = project.run("download")
     assert ended.returncode == 1
-    assert "params.yaml: corpora.local: " in ended.stderr
-    assert 'unknown key "cleening"; did you mean "cleaning"?' in ended.stderr
+    assert "params.yaml: corpora.local: " in ended.said
+    assert 'unknown key "cleening"; did you mean "cleaning"?' in ended.said
 
 
 def test_a_text_too_small_for_its_splits_ends_in_the_full_key_of_its_corpus(
@@ -120,8 +120,8 @@ def test_a_text_too_small_for_its_splits_ends_in_the_full_key_of_its_corpus(
     assert project.run("download").returncode == 0
     ended = project.run("clean")
     assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert "textmill: params.yaml: corpora.local.splits: the text has 1 line" in ended.stderr
+    assert "Traceback" not in ended.said
+    assert "textmill: params.yaml: corpora.local.splits: the text has 1 line" in ended.said
 
 
 def test_a_rule_beside_params_yaml_is_found_and_its_drops_are_on_the_page(
@@ -137,7 +137,7 @@ def test_a_rule_beside_params_yaml_is_found_and_its_drops_are_on_the_page(
     project.write()
     for step in ("download", "clean"):
         ended = project.run(step)
-        assert ended.returncode == 0, ended.stderr
+        assert ended.returncode == 0, ended.said
     summary = read_json(project.folder / "data/clean/summary.json")
     assert sum(summary["lines"].values()) == 19
     page = (project.folder / "reports/waterfall.html").read_text()
@@ -150,8 +150,8 @@ def test_a_rule_that_cannot_be_imported_ends_the_stage_with_one_message(project:
     assert project.run("download").returncode == 0
     ended = project.run("clean")
     assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert "cleaning: no_such_module:rule: the module no_such_module cannot be" in ended.stderr
+    assert "Traceback" not in ended.said
+    assert "cleaning: no_such_module:rule: the module no_such_module cannot be" in ended.said
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_texts_in_other_encodings_and_cuts_go_through_the_stage(
     project.write()
     for step in ("download", "clean"):
         ended = project.run(step)
-        assert ended.returncode == 0, ended.stderr
+        assert ended.returncode == 0, ended.said
     summary = read_json(project.folder / "data/clean/summary.json")
     assert sum(summary["lines"].values()) == lines
     assert summary["waterfall"][0]["bytes"]["in"] == len(data)

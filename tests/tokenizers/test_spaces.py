@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from tests.steps import run_step
+from tests.inside import run_step
 from textmill.base.files import read_table, write_table
 from textmill.scoring.spelling import no_bill, train_spelling
 from textmill.shards.work import write_splits
@@ -124,8 +124,8 @@ def repository(tmp_path):
 @pytest.mark.parametrize(("tokenizer", "warns"), [("word", True), ("char", False)])
 def test_the_stage_warns_for_words_and_writes_its_numbers(repository, tokenizer, warns):
     ended = run_step(repository, "vocabulary", tokenizer)
-    assert ended.returncode == 0, ended.stderr
-    assert ("characters between two spaces" in ended.stderr) is warns
+    assert ended.returncode == 0, ended.said
+    assert ("characters between two spaces" in ended.said) is warns
     metrics = json.loads((repository / f"reports/vocabulary/{tokenizer}/summary.json").read_text())
     vocabulary = store.load(repository / f"data/vocabulary/{tokenizer}").vocabulary
     assert metrics["size"] == len(vocabulary)

@@ -8,8 +8,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from mlflow.tracking import MlflowClient
 
+from tests.inside import shared_folder
 from tests.lineage.made import make_repository
 from textmill.tracking.store import open_store
 
@@ -37,9 +39,12 @@ def _own_environment(monkeypatch):
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory) -> Path:
-    """A database with MLflow's tables and nothing in them; to be copied."""
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    open_store(f"sqlite:///{path}").client.search_experiments()
+    """A database with MLflow's tables and nothing in them; to be copied. One for all processes."""
+    path = shared_folder(tmp_path_factory) / "empty_store" / "mlflow.db"
+    path.parent.mkdir(exist_ok=True)
+    with FileLock(f"{path}.lock"):
+        if not path.exists():
+            open_store(f"sqlite:///{path}").client.search_experiments()
     return path
 
 

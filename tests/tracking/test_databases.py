@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
-from tests.tracking.test_stores import environment, free_port, textmill
+from tests.inside import run_command
+from tests.tracking.test_stores import environment, free_port
 from textmill.tracking import store as store_module
 from textmill.tracking.promote import promote
 from textmill.tracking.publish import publish
@@ -60,8 +61,8 @@ def test_a_creation_killed_at_any_moment_is_done_again(made, empty_store):
         if path.exists():  # this machine was faster
             assert tables(path) == tables(empty_store)
             path.unlink()
-    done = textmill(made, "publish")
-    assert done.returncode == 0, done.stderr
+    done = run_command(made, "publish")
+    assert done.returncode == 0, done.said
     assert tables(path) == tables(empty_store)
     assert not part.exists()
 

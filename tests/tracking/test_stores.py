@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
+from tests.inside import run_command
 from textmill.tracking.publish import publish
 from textmill.tracking.store import (
     ELSEWHERE,
@@ -44,13 +45,6 @@ def environment(**more):
 
 def command(*arguments):
     return [sys.executable, "-m", "textmill.cli", *arguments]
-
-
-def textmill(repository, *arguments, **more):
-    return subprocess.run(
-        command(*arguments), cwd=repository, env=environment(**more), text=True,
-        capture_output=True, timeout=120,
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -151,10 +145,10 @@ def test_four_processes_at_once_into_no_store_at_all(made, runs):
 
 
 def test_a_server_keeps_everything_and_twice_is_once(made, server, tmp_path):
-    first = textmill(made, "publish", MLFLOW_TRACKING_URI=server)
-    assert first.returncode == 0, first.stderr
-    second = textmill(made, "publish", MLFLOW_TRACKING_URI=server)
-    assert "4 models, nothing new" in second.stdout
+    first = run_command(made, "publish", MLFLOW_TRACKING_URI=server)
+    assert first.returncode == 0, first.said
+    second = run_command(made, "publish", MLFLOW_TRACKING_URI=server)
+    assert "4 models, nothing new" in second.said
     assert not (made / "mlflow.db").exists()
     client = MlflowClient(server)
     experiment = client.get_experiment_by_name("textmill/tales")
@@ -164,20 +158,20 @@ def test_a_server_keeps_everything_and_twice_is_once(made, server, tmp_path):
     steps = [row.step for row in client.get_metric_history(found["lstm"].info.run_id, "tokens")]
     assert sorted(steps) == [10, 20, 30]
     assert list((tmp_path / "served").rglob("test_lines.arrow"))
-    refused = textmill(made, "promote", "unigram", MLFLOW_TRACKING_URI=server)
+    refused = run_command(made, "promote", "unigram", MLFLOW_TRACKING_URI=server)
     assert refused.returncode == 1
-    assert "it is not better" in refused.stderr
+    assert "it is not better" in refused.said
 
 
 def test_a_server_that_is_down_is_one_message_and_no_wait(made):
     address = f"http://user:secret@127.0.0.1:{free_port()}"
     begun = time.monotonic()
-    done = textmill(made, "publish", MLFLOW_TRACKING_URI=address)
+    done = run_command(made, "publish", MLFLOW_TRACKING_URI=address)
     assert time.monotonic() - begun < 60
     assert done.returncode == 1
-    first, second = done.stderr.strip().splitlines()
+    first, second = done.said.strip().splitlines()
     assert first == f"textmill: {shown(address)}: MLflow's store: connection refused"
-    assert "secret" not in done.stderr
+    assert "secret" not in done.said
     assert second.endswith("textmill publish")
 
 
@@ -185,14 +179,14 @@ def test_a_server_that_never_answers_is_given_up(made):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         begun = time.monotonic()
-        done = textmill(
+        done = run_command(
             made, "publish", MLFLOW_TRACKING_URI=address, MLFLOW_HTTP_REQUEST_TIMEOUT="1",
             MLFLOW_HTTP_REQUEST_MAX_RETRIES="1",
         )  # fmt: skip
         assert time.monotonic() - begun < 60
     assert done.returncode == 1
-    assert "no answer in time" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "no answer in time" in done.said
+    assert "Traceback" not in done.said
 
 
 def test_the_stage_warns_and_goes_on_where_the_server_is_down(made):
@@ -274,8 +268,8 @@ def test_postgresql_takes_the_same(made, tmp_path):
         ]  # fmt: skip
         told = [process.communicate(timeout=120)[1] for process in both]
         assert [process.returncode for process in both] == [0, 0], told
-        second = textmill(made, "publish", MLFLOW_TRACKING_URI=uri)
-        assert "4 models, nothing new" in second.stdout, second.stderr
+        second = run_command(made, "publish", MLFLOW_TRACKING_URI=uri)
+        assert "4 models, nothing new" in second.said
     finally:
         if started:
             subprocess.run([*user, programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"],
@@ -290,7 +284,10 @@ def test_a_store_that_was_copied_with_its_repository_is_not_written(made, tmp_pa
     copy = tmp_path / "copy"
     shutil.copytree(made, copy)
     (copy / "reports/leaderboard.html").write_text("<html>of the copy</html>")
-    done = textmill(copy, "publish")
+    # A process of its own: in this one MLflow would keep the store that is deleted afterwards.
+    done = subprocess.run(
+        command("publish"), cwd=copy, env=environment(), text=True, capture_output=True, timeout=120
+    )
     assert done.returncode == 1
     assert f"keeps its files in {made}/mlruns" in done.stderr
     assert content(made) == before
