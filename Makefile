@@ -59,8 +59,11 @@ stop: .venv/run.stamp ## End what `make serve` started, also after a crash
 ui: .venv/run.stamp ## Open MLflow over what was published: runs, curves, models
 	@python -m textmill.tracking.ui
 
+# One more than cores, since some tests wait for servers; up to four, for the memory.
+WORKERS = $$(python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))')
+
 test: .venv/test.stamp ## Install what tests need and run them
-	python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/test.stamp ## Lint, types and the import contract
 	ruff check .

@@ -1,10 +1,10 @@
 """What Prefect and MLflow cost beside `dvc repro`, and how fast they are there.
 
-In a throw-away repository with three small models (those of `pipeline --quick`): `dvc repro` and
+In a throw-away repository with three small models: `dvc repro` and
 the flow from nothing, the flow with nothing to do, `make serve` on an empty home until it says that
 it is ready, publishing into no store and again, and how much longer a training of some twenty
-seconds takes with `textmill follow` beside it, into no store, by turns. `--quick` keeps one n-gram
-and publishing.
+seconds takes with `textmill follow` beside it, into no store, by turns. `--quick` publishes what
+`pipeline --quick` makes.
 
     python -m benchmarks.services [--quick] [--json FILE]
 """
@@ -21,35 +21,28 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from benchmarks.pipeline import copy_of_checkout, shrink, timed
+from benchmarks.pipeline import copy_of_checkout, quick_pipeline, shrink, timed
 from benchmarks.report import Row, exact, main, timing
 
 
 def measure(quick: bool) -> list[Row]:
+    if quick:
+        return publish(quick_pipeline()[0], quick=True)
     with tempfile.TemporaryDirectory() as folder:
         checkout = copy_of_checkout(Path(folder) / "textmill")
-        shrink(checkout / "params.yaml", shorter=quick)
-        if quick:
-            only_an_ngram(checkout / "params.yaml")
+        shrink(checkout / "params.yaml", shorter=False)
         repro, _ = timed(checkout, "dvc", "repro")
-        rows = [timing("dvc repro from nothing", repro, "s", quick=quick)]
-        if not quick:
-            rows += from_nothing(checkout, Path(folder) / "flow")
-            nothing, _ = timed(checkout, sys.executable, "-m", "flows.command")
-            ready = serve(checkout)
-            rows += [
-                timing("flow with nothing to do", nothing, "s", quick=quick),
-                timing("make serve ready, empty home", ready, "s", quick=quick, at_most=60),
-            ]
-        rows += publish(checkout, quick=quick)
-        return rows if quick else [*rows, *followed(checkout)]
-
-
-def only_an_ngram(params: Path) -> None:
-    yaml = YAML()
-    content = yaml.load(params.read_text()) | {"networks": {}, "mixtures": {}}
-    with params.open("w") as file:
-        yaml.dump(content, file)
+        beside = from_nothing(checkout, Path(folder) / "flow")
+        nothing, _ = timed(checkout, sys.executable, "-m", "flows.command")
+        ready = serve(checkout)
+        return [
+            timing("dvc repro from nothing", repro, "s", quick=False),
+            *beside,
+            timing("flow with nothing to do", nothing, "s", quick=False),
+            timing("make serve ready, empty home", ready, "s", quick=False, at_most=60),
+            *publish(checkout, quick=False),
+            *followed(checkout),
+        ]
 
 
 def from_nothing(finished: Path, path: Path) -> list[Row]:

@@ -58,9 +58,9 @@ GONE = {"evaluate_ngram@kn3_subword": "scores/kn3_subword", TRAIN: "models/lstm_
 def forget_runs(repository, stages):
     """Take these stages out of DVC's cache of what was run."""
     commands = {repository.lock()["stages"][stage]["cmd"] for stage in stages}
-    for run in (repository.path / ".dvc/cache/runs").glob("*/*/*"):
+    for run in list((repository.path / ".dvc/cache/runs").glob("*/*/*")):
         if YAML(typ="safe").load(run.read_text())["cmd"] in commands:
-            run.unlink()
+            shutil.rmtree(run.parent)
 
 
 def test_the_flow_does_what_dvc_repro_does(repository, prefect):
