@@ -40,6 +40,7 @@ LONG = layers=2 embedding=400 hidden=650 dropout=0.4 embedding_dropout=0.1 batch
 SET_LONG = $(foreach change,$(LONG),--set-param networks.lstm_subword.$(change))
 
 long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alone beats the n-grams
+	@textmill check
 	@echo dvc exp run $(SET_LONG)
 	@$(TELL_IT_GOES_ON); textmill follow --until $$$$ & dvc exp run $(SET_LONG)
 	@textmill leaderboard

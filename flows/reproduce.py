@@ -27,7 +27,7 @@ from flows.lockfile import SIGN_OF_LIFE, Keeper
 from flows.schedule import Schedule
 from flows.stages import Ending, StageFailed, Stages, StageStopped, cause_of, unchanged
 from textmill.base.errors import UserError, as_user_error
-from textmill.repository import layout
+from textmill.repository import layout, leftovers
 
 RETRIES = {"download": (2.0, 10.0)}
 """Stages that may fail by chance, and the seconds before each new try."""
@@ -94,6 +94,8 @@ def reproduce(
             keeper = Keeper(root)
             if keeper.mend():
                 get_run_logger().warning("dvc.lock was half a file, left by a killed run: put back")
+            for path in leftovers.clear(root):
+                get_run_logger().warning("%s was left half-made by a killed DVC: removed", path)
             graph = read_graph(root)
             graph = graph if targets is None else graph.select(targets)
             schedule = Schedule(graph, read_cores(root), cores or os.cpu_count() or 1)

@@ -181,8 +181,10 @@ def test_ended_at_three_moments_the_next_run_ends_in_the_same_hashes(repository,
             assert code in (expected, 0, -number)
         assert_nothing_left(repository)
     assert interrupted >= 2
+    (repository.path / ".dvc/tmp/rwlock").write_text("")  # as DVC leaves it at a worse moment
     code, output = run_flow(repository, prefect, TRAIN)
     assert code == 0, output
+    assert ".dvc/tmp/rwlock was left half-made by a killed DVC: removed" in output
     assert repository.lock() == undisturbed
     assert not (repository.path / ".textmill/dvc.lock").exists()
 

@@ -156,6 +156,20 @@ def test_a_published_training_is_not_followed_again(repository, training, runs, 
     assert content(repository) == before
 
 
+def test_a_run_that_another_machines_publish_deleted_is_followed_no_more(
+    repository, training, runs, client
+):
+    """Both trained the same; it kept the older of the two runs."""
+    follower = Follower(repository)
+    training.look(1)
+    follower.look()
+    client(repository).delete_run(the_run(runs, repository).info.run_id)
+    training.look(2)
+    follower.look()
+    follower.end(killed=False)
+    assert runs(repository) == {}
+
+
 def test_work_of_another_state_is_left_alone(repository, training, runs):
     training.look(1)
     params = repository / "params.yaml"

@@ -1,6 +1,7 @@
 """Commands on params.yaml and the text that it chooses."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from pipeline_steps.check import check as check_params
 from pipeline_steps.check import check_chosen
 from textmill.cli.app import app
 from textmill.lineage import params
+from textmill.repository import leftovers
 from textmill.repository.layout import find_root
 
 SMALL = 25_000
@@ -25,12 +27,14 @@ def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in param
 
 @app.command(epilog="Example: textmill check && dvc repro")
 def check() -> None:
-    """Name the first mistake in params.yaml.
+    """Name the first mistake in params.yaml, and clear away what a killed DVC left half-made.
 
-    It is read as the stages will read it, and the chosen corpus's own rules are imported; no
-    stage runs.
+    params.yaml is read as the stages will read it, and the chosen corpus's own rules are imported;
+    no stage runs.
     """
     root = find_root()
+    for path in leftovers.clear(root):
+        print(f"removed {path}, left half-made by a DVC that was killed", file=sys.stderr)
     counts = check_params(root)
     check_chosen(root)
     print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))

@@ -60,9 +60,10 @@ def take(
 
 
 def is_ours(store: Store, run_id: str) -> bool:
-    """Whether the run still waits for this process: neither published nor ended meanwhile."""
+    """Whether the run still waits for this process: not published, ended or deleted meanwhile."""
     run = store.client.get_run(run_id)
-    return run.info.status == "RUNNING" and tags.IDENTITY not in run.data.tags
+    active = run.info.lifecycle_stage == "active" and run.info.status == "RUNNING"
+    return active and tags.IDENTITY not in run.data.tags
 
 
 def end_abandoned(store: Store, finished: Callable[[], set[str]] = set) -> int:

@@ -1,12 +1,12 @@
 """Runs of models: a run for each, filled with what it lacks and nothing twice."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from mlflow.entities import LoggedModelOutput, Param, Run, RunTag
+from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus, Param, Run, RunTag
 from mlflow.tracking.fluent import create_external_model
 
 from textmill.base.errors import UserError
@@ -108,15 +108,43 @@ def model_id(run: Run, alive: Set[str]) -> str | None:
     return next((one.model_id for one in outputs if one.model_id in alive), None)
 
 
-def logged(store: Store, experiment_id: str) -> set[str]:
-    """Ids of the logged models of an experiment, without those that were deleted."""
-    found, token = set[str](), None
+def logged(store: Store, experiment_id: str, found: Mapping[str, Run]) -> set[str]:
+    """Ids of the logged models of an experiment, one a run, without those that were deleted.
+
+    found: the run of each identity. What runs in whose place these are have left is deleted.
+    """
+    kept = []
+    for one in filter(_is_ready, _search(store, experiment_id)):
+        run = found.get(one.tags[tags.IDENTITY])
+        if run is None or run.info.run_id == one.source_run_id:
+            kept.append(one)
+        else:
+            store.client.delete_logged_model(one.model_id)
+    return set(_keep_oldest(store, kept).values())
+
+
+def _search(store: Store, experiment_id: str, condition: str | None = None) -> list[LoggedModel]:
+    """Our logged models that meet the condition; a run may have somebody's own beside ours."""
+    found, token = list[LoggedModel](), None
     while True:
-        page = store.client.search_logged_models([experiment_id], page_token=token)
-        found |= {model.model_id for model in page}
+        page = store.client.search_logged_models([experiment_id], condition, page_token=token)
+        found += [model for model in page if tags.IDENTITY in model.tags]
         token = page.token
         if not token:
             return found
+
+
+def _is_ready(model: LoggedModel) -> bool:
+    return model.status == LoggedModelStatus.READY
+
+
+def _keep_oldest(store: Store, found: Iterable[LoggedModel]) -> dict[str, str]:
+    """Run -> the id of its logged model, the oldest; younger doubles, as those of runs, go."""
+    kept: dict[str, str] = {}
+    for one in sorted(found, key=lambda model: (model.creation_timestamp, model.model_id)):
+        if kept.setdefault(str(one.source_run_id), one.model_id) != one.model_id:
+            store.client.delete_logged_model(one.model_id)
+    return kept
 
 
 def _created(target: Target, record: ModelRecord, known: Mapping[str, Any]) -> Run:
@@ -217,12 +245,33 @@ def _log_inputs(target: Target, run: Run) -> None:
 
 
 def _logged_model(target: Target, record: ModelRecord, run_id: str) -> str:
-    """A model whose weights stay with DVC: the path and the md5 of its files, no copy."""
+    """A model whose weights stay with DVC: the path and the md5 of its files, no copy.
+
+    One that is there already is taken, be it another machine's, made since this one looked, or of
+    a publisher that was killed before it tied the two together.
+    """
     client = target.store.client
-    for old in client.search_logged_models(
-        [target.experiment_id], f"source_run_id = '{run_id}'"
-    ):  # left by a publisher that was killed before it tied the two together
-        client.delete_logged_model(old.model_id)
+    made = _own_model(target, run_id)
+    if made is None:
+        new = _created_model(target, record, run_id)
+        made = _own_model(target, run_id) or new
+    outputs = client.get_run(run_id).outputs
+    if made not in {one.model_id for one in (outputs.model_outputs if outputs else [])}:
+        client.log_outputs(run_id, [LoggedModelOutput(made, step=0)])
+    target.alive.add(made)
+    return made
+
+
+def _own_model(target: Target, run_id: str) -> str | None:
+    """Id of the run's logged model, if it has a whole one; others of it are deleted."""
+    condition = f"source_run_id = {runs.quoted(run_id)}"
+    found = _search(target.store, target.experiment_id, condition)
+    for half in (one for one in found if not _is_ready(one)):
+        target.store.client.delete_logged_model(half.model_id)
+    return _keep_oldest(target.store, filter(_is_ready, found)).get(run_id)
+
+
+def _created_model(target: Target, record: ModelRecord, run_id: str) -> str:
     made = create_external_model(
         name=record.name,
         source_run_id=run_id,
@@ -236,8 +285,6 @@ def _logged_model(target: Target, record: ModelRecord, run_id: str) -> str:
             "dvc.md5": record.md5,
         },
     )
-    client.log_outputs(run_id, [LoggedModelOutput(made.model_id, step=0)])
-    target.alive.add(made.model_id)
     return str(made.model_id)
 
 

@@ -6,11 +6,12 @@ store fills again, and a publisher that was killed is gone on from.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
 
 from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
@@ -24,6 +25,16 @@ from textmill.tracking.store import Store, StoreError, exists, opened, shown, st
 
 PAGE = layout.REPORTS / "leaderboard.html"
 OWN_STAGE = "publish"
+ROUNDS = 5
+"""So often at most one looks anew, where others publish the same in the same seconds."""
+OVERTAKEN = {
+    "RESOURCE_DOES_NOT_EXIST",
+    "RESOURCE_ALREADY_EXISTS",
+    "INVALID_PARAMETER_VALUE",
+    "INVALID_STATE",
+    "BAD_REQUEST",
+}
+"""What MLflow answers where another deleted, made or changed a thing since one looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +72,48 @@ def publish(root: Path = Path()) -> Outcome:
         _repair(root)
         raise
     with opened(root) as store:
-        name = runs.experiment_name(record.corpus)
-        note = notes.of_experiment(record.title, record.corpus)
-        experiment_id = runs.experiment(store, name, note)
-        found = _published(store, experiment_id, record)
-        parent = _parent(store, experiment_id, record, found.get(record.identity), root)
-        checkout = models.checkout_marks(root)
-        alive = models.logged(store, experiment_id)
-        target = Target(store, experiment_id, parent.info.run_id, record, root, checkout, alive)
-        written = 0
-        for model in record.models:
-            run = found.get(model.identity)
-            if run is None or _lacks_something(run, model, target):
-                done = models.publish(target, model, run)
-                if done is not None:
-                    found[model.identity] = done
-                    written += 1
-        live.end_abandoned(store, partial(_finished, record, root))
-        added = registry.publish(store, record, found, alive)
+        return _publish_once(store, record, root) if store.own else _settle(store, record, root)
+
+
+def _settle(store: Store, record: Publication, root: Path) -> Outcome:
+    """Publish until nothing is left to add.
+
+    Of what two machines make at once one goes, also under the hands of the one that made it. That
+    one looks again and goes on with the other's.
+    """
+    written = versions = 0
+    for left in reversed(range(ROUNDS)):
+        try:
+            outcome = _publish_once(store, record, root)
+        except MlflowException as error:
+            if left and error.error_code in OVERTAKEN:
+                continue
+            raise
+        written, versions = written + outcome.written, versions + outcome.versions
+        if not outcome.written and not outcome.versions:
+            break
+    return replace(outcome, written=written, versions=versions)
+
+
+def _publish_once(store: Store, record: Publication, root: Path) -> Outcome:
+    """Look what is there and add what is not."""
+    name = runs.experiment_name(record.corpus)
+    experiment_id = runs.experiment(store, name, notes.of_experiment(record.title, record.corpus))
+    found = _published(store, experiment_id, record)
+    parent = _parent(store, experiment_id, record, found.get(record.identity), root)
+    checkout = models.checkout_marks(root)
+    alive = models.logged(store, experiment_id, found)
+    target = Target(store, experiment_id, parent.info.run_id, record, root, checkout, alive)
+    written = 0
+    for model in record.models:
+        run = found.get(model.identity)
+        if run is None or _lacks_something(run, model, target):
+            done = models.publish(target, model, run)
+            if done is not None:
+                found[model.identity] = done
+                written += 1
+    live.end_abandoned(store, partial(_finished, record, root))
+    added = registry.publish(store, record, found, alive)
     links = _links(store, experiment_id, record, found)
     return Outcome(shown(store.uri), name, links, record.doubles, written, added)
 

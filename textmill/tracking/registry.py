@@ -138,12 +138,16 @@ def _source(made: str) -> str:
 def _add_version(store: Store, name: str, model: str, run: Run, made: str) -> ModelVersion:
     wanted = (tags.IDENTITY, tags.KEY, "dvc.path", "dvc.md5", tags.COMMIT, *tags.MARKS)
     marks = {tag: run.data.tags[tag] for tag in wanted if tag in run.data.tags}
-    return store.client.create_model_version(
-        name,
-        source=_source(made),
-        run_id=run.info.run_id,
-        model_id=made,
-        tags={tags.MODEL: model, **marks},
-        description=model,
-        await_creation_for=0,
-    )
+    try:
+        return store.client.create_model_version(
+            name,
+            source=_source(made),
+            run_id=run.info.run_id,
+            model_id=made,
+            tags={tags.MODEL: model, **marks},
+            description=model,
+            await_creation_for=0,
+        )
+    except MlflowException:
+        store.client.get_logged_model(made)  # raises that it is gone, which MLflow does not tell
+        raise
