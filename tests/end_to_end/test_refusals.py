@@ -44,6 +44,16 @@ def test_a_text_that_changed_since_its_pin_is_refused(repository):
     assert "textmill pin text.txt" in output
 
 
+def test_half_a_lock_file_is_named_before_anything_runs(repository):
+    lock = repository.path / "dvc.lock"
+    lock.write_text(lock.read_text()[:200])
+    output = repository.textmill("check", code=2)
+    assert "dvc.lock: it is not a whole lock file" in output
+    assert "-> git checkout dvc.lock, then: dvc repro" in output
+    repository.run("git", "checkout", "dvc.lock")
+    assert "params.yaml is sound" in repository.textmill("check")
+
+
 def test_an_unknown_corpus_is_refused_with_the_nearest_name(repository):
     output = repository.textmill("use", "locl", code=2)
     assert 'there is no corpus "locl"; did you mean "local"?' in output

@@ -53,6 +53,7 @@ def _in_two_processes(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_twenty_steps_of_two_processes_equal_those_of_one(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         for name in KINDS:

@@ -66,6 +66,7 @@ def _run(folder: Path, kill_at: int | None) -> list[int]:
     return steps
 
 
+@pytest.mark.slow
 def test_sigkill_twice_and_the_bytes_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
     train_tiny(tmp_path / "undisturbed", CONFIG)
     killed = tmp_path / "killed"

@@ -164,11 +164,11 @@ def test_the_first_mistake_is_named(params, old, new, message):
     ("old", "new", "message"),
     [
         (
-            "    learning_rate: 0.008",
+            "    learning_rate: 0.005",
             "    learning_rate: 1.0e+300",
             "learning_rate must be at most 1e+30",
         ),
-        ("    learning_rate: 0.008", "    learning_rate: .nan", "learning_rate must be greater"),
+        ("    learning_rate: 0.005", "    learning_rate: .nan", "learning_rate must be greater"),
         ("    hidden: 256", "    hidden: 99999999999999999999", "hidden must be at most 9223372"),
         ("    files: 0", "    files: -1", "files: a count is 0 or more, -1 is not"),
         ("      valid: [1966, 1975,", "      valid: []\n      x: [1966,", '"splits.x"'),

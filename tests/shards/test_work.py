@@ -127,6 +127,7 @@ def test_a_killed_worker_is_one_message(checkout, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.slow
 def test_killed_at_three_moments_the_stage_ends_in_an_undisturbed_runs_bytes(checkout):
     touches = faults.run_to_the_end(checkout)
     expected = faults.take_hashes(checkout)
@@ -142,6 +143,7 @@ def test_killed_at_three_moments_the_stage_ends_in_an_undisturbed_runs_bytes(che
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.slow
 def test_the_workers_of_a_killed_stage_die_with_it(checkout):
     faults.run_to_the_end(checkout)
     expected = faults.take_hashes(checkout)

@@ -29,6 +29,7 @@ from textmill.tracking.store import (
 )
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 

@@ -10,6 +10,7 @@ from pipeline_steps.check import check as check_params
 from pipeline_steps.check import check_chosen
 from textmill.cli.app import app
 from textmill.lineage import params
+from textmill.lineage.lock import read_lock
 from textmill.repository import leftovers
 from textmill.repository.layout import find_root
 
@@ -30,13 +31,14 @@ def check() -> None:
     """Name the first mistake in params.yaml, and clear away what a killed DVC left half-made.
 
     params.yaml is read as the stages will read it, and the chosen corpus's own rules are imported;
-    no stage runs.
+    no stage runs. Half a dvc.lock is named, and how it comes back.
     """
     root = find_root()
     for path in leftovers.clear(root):
         print(f"removed {path}, left half-made by a DVC that was killed", file=sys.stderr)
     counts = check_params(root)
     check_chosen(root)
+    read_lock(root)
     print("params.yaml is sound: " + ", ".join(f"{n} {group}" for group, n in counts.items()))
 
 
