@@ -255,6 +255,7 @@ def test_a_database_that_may_only_be_read_says_so_and_nothing_else(
     made, monkeypatch, empty_store, capfd
 ):
     shutil.copy(empty_store, made / "mlflow.db")
+    monkeypatch.chdir(made)  # where MLflow takes the address for a path and makes its folders
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{made}/mlflow.db?mode=ro&uri=true")
     assert "readonly" in refusal(made).what
     assert "Traceback" not in capfd.readouterr().err
