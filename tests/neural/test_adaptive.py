@@ -60,6 +60,17 @@ def test_untied_probabilities_are_the_librarys_given_that_the_begin_mark_is_out(
     assert torch.allclose(found[:, kept], expected[:, kept], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_left_out_cutoffs_fit_every_vocabulary(make_config: Configure, tied: bool) -> None:
+    config = make_config(head="adaptive", tied=tied)
+    for size in (3, 4, 5, 9, 17, 50, 200):
+        network = Network(size, config).double()
+        probabilities = network.log_probs(torch.randn(2, config.hidden).double()).exp()
+        assert probabilities.shape == (2, size)
+        torch.testing.assert_close(probabilities.sum(1), torch.ones(2).double())
+        assert (probabilities[:, BEGIN] == 0).all()
+
+
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize(
     ("cutoffs", "said"),

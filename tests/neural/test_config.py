@@ -34,7 +34,6 @@ def test_an_entry_of_parameters_is_parsed_with_its_defaults() -> None:
         ({"window": 3}, r"window does not belong to architecture: lstm \(it is an option of feed"),
         ({"architecture": "gru", "nonlinearity": "relu"}, "does not belong to architecture: gru"),
         ({"architecture": "feed_forward", "weight_drop": 0.1}, "weight_drop does not belong"),
-        ({"head": "adaptive"}, "cutoffs must be given for head: adaptive"),
         (
             {"head": "adaptive", "cutoffs": (4, 5, 6, 7), "tied": True},
             "embedding must be at least 16 with 4 cutoffs, not 8",
@@ -72,6 +71,8 @@ def test_options_have_their_choices_defaults_and_no_others(
     adaptive = make_config(head="adaptive", cutoffs=(4, 8))
     assert adaptive.tied is False
     assert make_config(head="adaptive", cutoffs=(4, 5, 6), tied=True).tied is True
+    assert adaptive.cutoffs_of(14_500) == (4, 8)
+    assert make_config(head="adaptive").cutoffs_of(14_500) == (906, 3_625)
     assert NetworkConfig.from_json(json.loads(json.dumps(adaptive.as_json()))) == adaptive
 
 

@@ -31,6 +31,10 @@ LARGEST_SIZE = (1 << 31) - 1
 DEFAULT_WARMUP = 100
 CLUSTER_DIVISOR = 2
 """Each further cluster of an adaptive softmax has half the width of the one before."""
+DEFAULT_CUTS = (16, 4)
+"""Of so many ids one is in the first cluster, and in the first two: the frequent ones."""
+FIRST_CUTOFF = 2
+"""The least there is: `<s>`, which is never predicted, belongs to the frequent ids."""
 _SIZES = ("embedding", "hidden", "window", "bptt", "batch")
 
 _POSITIVE = (
@@ -78,7 +82,7 @@ class NetworkConfig:
         layer's outputs and of their steps in time (Merity et al. 2017, alpha and beta).
     head: full softmax; chunked, the same without ever holding all logits; compiled, the same by
         torch.compile; adaptive (Grave et al. 2017) with `cutoffs` between clusters of falling
-        frequency.
+        frequency; left out, they are at a sixteenth and a quarter of the ids.
     tied: the output shares the embedding's matrix; with the adaptive head both have tables by
         cluster (Baevski and Auli 2019).
     batches: sequential, contiguous columns whose state is carried over; random, windows from
@@ -164,6 +168,14 @@ class NetworkConfig:
         """Whether budget, warm-up, looks and decay count tokens."""
         return self.tokens is not None
 
+    def cutoffs_of(self, size: int) -> tuple[int, ...]:
+        """The cutoffs over a vocabulary of `size` ids: those given, or shares of it."""
+        if self.cutoffs is not None:
+            return self.cutoffs
+        least = range(FIRST_CUTOFF, FIRST_CUTOFF + len(DEFAULT_CUTS))
+        cuts = [max(size // part, low) for part, low in zip(DEFAULT_CUTS, least, strict=True)]
+        return tuple(cut for cut in cuts if cut < size)
+
     def describe(self) -> str:
         """What the network is, in words."""
         words = {
@@ -207,15 +219,17 @@ class NetworkConfig:
             self._check(name, f"must be {MOST} or less", lambda n: n <= MOST)
 
     def _check_cutoffs(self) -> None:
-        if self.cutoffs is None:
+        if self.head != "adaptive":
             return
-        if not self.cutoffs or self.cutoffs[0] < 1 or list(self.cutoffs) != sorted({*self.cutoffs}):
-            raise ValueError(f"cutoffs must be rising numbers above 0, not {list(self.cutoffs)}")
+        given = self.cutoffs
+        if given is not None and (not given or given[0] < 1 or list(given) != sorted({*given})):
+            raise ValueError(f"cutoffs must be rising numbers above 0, not {list(given)}")
+        cuts = len(DEFAULT_CUTS if given is None else given)
         field = "embedding" if self.tied else "hidden"
-        least = CLUSTER_DIVISOR ** len(self.cutoffs)
+        least = CLUSTER_DIVISOR**cuts
         if getattr(self, field) < least:
             raise ValueError(
-                f"{field} must be at least {least} with {len(self.cutoffs)} cutoffs, not "
+                f"{field} must be at least {least} with {cuts} cutoffs, not "
                 f"{getattr(self, field)}: each cluster of rarer ids halves the width"
             )
 

@@ -111,7 +111,7 @@ class Network(nn.Module):
 def make_embedding(config: NetworkConfig, size: int) -> nn.Embedding | AdaptiveEmbedding:
     """The input vectors of `size` ids, adaptive ones where the head is and is tied to them."""
     if config.head == "adaptive" and config.tied:
-        return AdaptiveEmbedding(size, config.embedding, config.cutoffs or ())
+        return AdaptiveEmbedding(size, config.embedding, config.cutoffs_of(size))
     embedding = nn.Embedding(size, config.embedding)
     nn.init.normal_(embedding.weight, std=EMBEDDING_SPREAD)
     return embedding
@@ -124,7 +124,9 @@ def make_head(
     width = config.embedding if config.tied else config.hidden
     tied = embedding if config.tied else None
     if config.head == "adaptive":
-        return AdaptiveHead(width, size, config.cutoffs or (), cast(AdaptiveEmbedding | None, tied))
+        return AdaptiveHead(
+            width, size, config.cutoffs_of(size), cast(AdaptiveEmbedding | None, tied)
+        )
     return HEADS[config.head](width, size, cast(nn.Embedding | None, tied))
 
 

@@ -20,7 +20,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "activation_penalty": ("architecture", dict.fromkeys(_RECURRENT, 0.0)),
     "temporal_activation_penalty": ("architecture", dict.fromkeys(_RECURRENT, 0.0)),
     "tied": ("head", {"full": True, "chunked": True, "compiled": True, "adaptive": False}),
-    "cutoffs": ("head", {"adaptive": REQUIRED}),
+    "cutoffs": ("head", {"adaptive": None}),
     "momentum": ("optimiser", {"sgd": 0.0}),
     "decay": ("schedule", {"step": 0.5, "plateau": 0.25}),
     "decay_every": ("schedule", {"step": REQUIRED}),
