@@ -64,7 +64,7 @@ ui: .venv/run.stamp ## Open MLflow over what was published: runs, curves, models
 WORKERS = $$(python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))')
 
 test: .venv/test.stamp ## Install what tests need and run them
-	python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/test.stamp ## Lint, types and the import contract
 	ruff check .

@@ -65,7 +65,7 @@ if __name__ == "__main__":
 
 
 def main() -> None:
-    report.main(__doc__, lambda quick: measure(2 if quick else 20))
+    report.main(__doc__, lambda quick: measure(1 if quick else 20))
 
 
 def measure(kills: int) -> list[Row]:

@@ -38,31 +38,6 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What several processes take in turn: long tests first and one by one, then file by file.
-
-    Of those that share the finished pipeline one begins; the others come when it is made. A file's
-    tests stay together, since they share what is compiled; the last files take longest.
-    """
-    files = {item.path: number for number, item in enumerate(items)}
-
-    def rank(item: pytest.Item) -> int:
-        shares = "finished" in getattr(item, "fixturenames", ())
-        return (1 if shares else 0) if "slow" in item.keywords else 2
-
-    items.sort(key=lambda item: (rank(item), -files[item.path] if rank(item) == 2 else 0))
-    first = next((item for item in items if rank(item) == 1), None)
-    if first:
-        items.remove(first)
-        items.insert(0, first)
-    for item in items:
-        if "prefect" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("one server of Prefect"))
-        elif rank(item) == 2:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
-
-
 ROOT = Path(__file__).parent.parent
 TEST_DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", ROOT.parent / "shared" / "data"))
 

@@ -24,17 +24,8 @@ BENCHMARKS = (
 )
 
 
-SHARING = pytest.mark.xdist_group("the pipeline of --quick")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=SHARING if name in ("pipeline", "services") else ())
-        for name in BENCHMARKS
-    ],
-)
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_quick_benchmark_has_right_numbers(name, root, tmp_path, monkeypatch):
     """In this process, which has imported most of it: what `python -m` adds is seconds."""
     monkeypatch.chdir(root)
