@@ -39,7 +39,16 @@ settings.register_profile(
 settings.load_profile("any machine")
 
 ROOT = Path(__file__).parent.parent
+LONGEST = (
+    "tests/end_to_end/test_flow.py",
+    "tests/end_to_end/test_publish.py::test_a_training_killed",
+)
 TEST_DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest, so that the others are not waited for at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session")
