@@ -42,13 +42,18 @@ ROOT = Path(__file__).parent.parent
 LONGEST = (
     "tests/end_to_end/test_flow.py",
     "tests/end_to_end/test_publish.py::test_a_training_killed",
+    "tests/end_to_end",
 )
 TEST_DATA = Path(os.environ.get("TEXTMILL_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest, so that the others are not waited for at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
