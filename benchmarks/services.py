@@ -1,10 +1,9 @@
 """What Prefect and MLflow cost beside `dvc repro`, and how fast they are there.
 
-In a throw-away repository with three small models: `dvc repro` and
-the flow from nothing, the flow with nothing to do, `make serve` on an empty home until it says that
-it is ready, publishing into no store and again, and how much longer a training of some twenty
-seconds takes with `textmill follow` beside it, into no store, by turns. `--quick` publishes what
-`pipeline --quick` makes.
+In a throw-away repository with three small models: `dvc repro` and the flow from nothing, the flow
+with nothing to do, `make serve` on an empty home until it says that it is ready, publishing into no
+store and again, and how much longer a training of some twenty seconds takes with `textmill follow`
+beside it, into no store, by turns. `--quick` publishes what `pipeline --quick` makes.
 
     python -m benchmarks.services [--quick] [--json FILE]
 """
