@@ -5,7 +5,7 @@ text has 245,569 tokens; all of them are scored, the state is carried over the w
 chosen is chosen on validation: the best step of training, the adapting's settings (on its first
 quarter), the weights of mixtures. Processor hours are those of all threads: of training, looks at
 validation included, of the rest, and in all, from reading the text to the last number; the limit is
-for all. Training keeps a checkpoint in --folder: what was interrupted goes on there, and its seconds
+for all. Training keeps a checkpoint in --folder: what was interrupted goes on there, its seconds
 are counted on. `--quick` takes a small text and trains for a moment.
 
     python -m benchmarks.wikitext2 [--quick] [--json FILE] [--folder FOLDER]
