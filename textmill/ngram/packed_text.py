@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+from textmill.base.behind import FlushedBehind, opened_behind
 from textmill.base.errors import UserError
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -30,11 +31,11 @@ def reading(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def writing(path: Path, ending: str) -> Iterator[BinaryIO]:
+def writing(path: Path, ending: str) -> Iterator[BinaryIO | FlushedBehind]:
     """A file of bytes, compressed where `ending` is .gz; the same bytes for the same content."""
-    with path.open("wb") as raw:
+    with opened_behind(path) as raw:
         if ending != ".gz":
             yield raw
             return
-        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
+        with gzip.GzipFile("", "wb", 6, cast(BinaryIO, raw), mtime=0) as file:
             yield cast(BinaryIO, file)
