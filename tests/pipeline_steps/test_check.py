@@ -27,7 +27,7 @@ def test_the_default_parameters_are_sound(params):
 def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, root):
     """By the command of docs/networks.md, typed as it stands there."""
     page = (root / "docs/networks.md").read_text()
-    command = next(line for line in page.splitlines() if line.strip().startswith("sed -i"))
+    command = next(line for line in page.splitlines() if line.strip().startswith("perl -pi"))
     subprocess.run(command.strip(), shell=True, cwd=params.parent, check=True)
     found = check(params.parent)
     assert (found["tokenizers"], found["networks"]) == (4, 4)

@@ -30,12 +30,18 @@ SHAPE = (
 def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Vocabulary) -> None:
     """Copy the weights of `config.init_from`, if given, into `network`.
 
-    UserError for another vocabulary, another shape (naming the field) or other weights than those
+    UserError for a folder without weights, another vocabulary, another shape (naming the field) or other weights than those
     that `init_from_sha256` names.
     """
     if config.init_from is None:
         return
     folder = Path(config.init_from)
+    if not (folder / WEIGHTS).is_file():
+        raise UserError(
+            f"there are no weights in {folder}",
+            where="init_from",
+            next_step="name the folder of a finished model, or leave init_from out",
+        )
     found, weights = load_model(folder, vocabulary)
     for name in SHAPE:
         there, here = getattr(found, name), getattr(config, name)
