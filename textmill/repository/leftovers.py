@@ -3,7 +3,9 @@
 DVC makes the folder of a run in its cache before the entry in it, and of the empty folder says
 "join() argument must be str, bytes, or os.PathLike object, not 'NoneType'". It rewrites the list
 of files in use in place, and of half a list says "JSON structure is corrupted". Neither holds
-anything: without them it goes on. Half a dvc.lock is another matter: `flows.lockfile`.
+anything: without them it goes on. Half a dvc.lock is another matter: `flows.lockfile`. A cache that
+`cache.dir` puts elsewhere is not looked through: other checkouts may share it, and their locks are
+elsewhere too.
 """
 
 import fcntl
