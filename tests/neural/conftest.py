@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.neural.tiny import ARCHITECTURES
 from textmill.neural.config import NetworkConfig
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import RESERVED, UnknownLearning, Vocabulary
@@ -68,22 +69,7 @@ def make_config() -> Callable[..., NetworkConfig]:
     return make
 
 
-@pytest.fixture(
-    params=[
-        {"architecture": "lstm"},
-        {"architecture": "lstm", "implementation": "reference"},
-        {"architecture": "lstm", "head": "adaptive", "cutoffs": (4, 8)},
-        {"head": "adaptive", "cutoffs": (4, 8), "tied": True},
-        {"architecture": "lstm", "head": "chunked", "tied": False},
-        {"architecture": "gru"},
-        {"architecture": "rnn"},
-        {"architecture": "rnn", "nonlinearity": "relu"},
-        {"architecture": "feed_forward", "window": 4},
-        {"architecture": "feed_forward", "window": 1},
-        {"architecture": "attention_lstm", "window": 3},
-    ],
-    ids=lambda changes: "-".join(map(str, changes.values())),
-)
+@pytest.fixture(params=ARCHITECTURES, ids=lambda changes: "-".join(map(str, changes.values())))
 def architecture(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What of a configuration makes each kind of network."""
     return request.param

@@ -83,7 +83,7 @@ def test_a_folder_without_weights_is_named(
     tmp_path: Path, make_config: Configure, make_vocabulary: Speak
 ) -> None:
     config = make_config(init_from=str(tmp_path / "frist"), init_from_sha256="0" * 64)
-    with pytest.raises(UserError, match="there are no weights in .*frist") as refused:
+    with pytest.raises(UserError, match=r"there are no weights in .*frist") as refused:
         begin_from(Network(SIZE, config), config, make_vocabulary(SIZE))
     assert refused.value.next_step == (
         "name the folder of a finished model, or leave init_from out"

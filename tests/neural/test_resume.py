@@ -1,7 +1,6 @@
 """Killed at any moment and started again, training ends in the same bytes."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from tests.neural.tiny import train_tiny
+from tests.neural.tiny import ARCHITECTURES
 from textmill.base.errors import UserError, as_user_error
 from textmill.neural import model_files
 from textmill.neural.checkpoint import NAME
@@ -37,49 +36,39 @@ CONFIG = {
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from tests.neural.tiny import train_tiny
-from textmill.neural.training import Training
+from tests.neural.tiny import ARCHITECTURES, train_tiny, train_tiny_killed_at
 
-plain = Training.take_step
-def announced(self):
-    print(self.step, flush=True)
-    return plain(self)
-Training.take_step = announced
-
-train_tiny(Path(sys.argv[2]), json.loads(sys.argv[1]))
+# What is imported on the way here is not imported by every fork.
+train_tiny(Path(sys.argv[1]) / "first", json.loads(sys.argv[2]))
+ended = []
+for number, changes in enumerate(ARCHITECTURES):
+    config = json.loads(sys.argv[2]) | changes
+    whole, killed = (Path(sys.argv[1]) / str(number) / name for name in ("whole", "killed"))
+    whole.parent.mkdir()
+    ended.append([train_tiny_killed_at(whole, config, None)])
+    for step in (11, 38, None):
+        ended[-1].append(train_tiny_killed_at(killed, config, step))
+        assert (killed / "model").exists() == (step is None)
+print(json.dumps(ended))
 """
-
-
-def _run(folder: Path, kill_at: int | None) -> list[int]:
-    """Train in a process of its own; SIGKILL it when it announces step `kill_at`."""
-    command = [sys.executable, "-c", SCRIPT, json.dumps(CONFIG), str(folder)]
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
-        assert process.stdout is not None
-        steps = []
-        for line in process.stdout:
-            steps.append(int(line))
-            if steps[-1] == kill_at:
-                os.kill(process.pid, signal.SIGKILL)
-                break
-    assert process.returncode == (0 if kill_at is None else -signal.SIGKILL)
-    return steps
 
 
 @pytest.mark.slow
 def test_sigkill_twice_and_the_bytes_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
-    train_tiny(tmp_path / "undisturbed", CONFIG)
-    killed = tmp_path / "killed"
-    assert _run(killed, 11)[0] == 0
-    assert not (killed / "model").exists()
-    assert _run(killed, 38)[0] == 7
-    last = _run(killed, None)
-    assert (last[0], last[-1]) == (35, CONFIG["steps"] - 1)
+    """Every architecture, each time in a process of its own, with a checkpoint every 7 steps."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, tmp_path, json.dumps(CONFIG)],
+        text=True, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], check=True,
+    )  # fmt: skip
+    killed = -signal.SIGKILL
+    expected = [[0, 0], [killed, 0], [killed, 7], [0, 35]]
+    assert json.loads(done.stdout) == [expected] * len(ARCHITECTURES)
     files = ["history.csv", "model.json", "weights.safetensors"]
-    assert sorted(path.name for path in (killed / "model").iterdir()) == files
-    for name in files:
-        expected = (tmp_path / "undisturbed" / "model" / name).read_bytes()
-        assert (killed / "model" / name).read_bytes() == expected, name
+    for number, changes in enumerate(ARCHITECTURES):
+        one, two = (tmp_path / str(number) / name / "model" for name in ("whole", "killed"))
+        assert sorted(path.name for path in two.iterdir()) == files
+        for name in files:
+            assert (two / name).read_bytes() == (one / name).read_bytes(), (changes, name)
 
 
 @pytest.fixture

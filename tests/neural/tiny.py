@@ -1,6 +1,8 @@
 """Seven lines over twenty ids, for trainings in processes of their own."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,21 @@ from textmill.neural.train import train
 from textmill.neural.training import Training
 from textmill.shards.reader import Lines
 from textmill.tokenizers.vocabulary import Vocabulary
+
+ARCHITECTURES = (
+    {"architecture": "lstm"},
+    {"architecture": "lstm", "implementation": "reference"},
+    {"architecture": "lstm", "head": "adaptive", "cutoffs": (4, 8)},
+    {"head": "adaptive", "cutoffs": (4, 8), "tied": True},
+    {"architecture": "lstm", "head": "chunked", "tied": False},
+    {"architecture": "gru"},
+    {"architecture": "rnn"},
+    {"architecture": "rnn", "nonlinearity": "relu"},
+    {"architecture": "feed_forward", "window": 4},
+    {"architecture": "feed_forward", "window": 1},
+    {"architecture": "attention_lstm", "window": 3},
+)
+"""What of a configuration makes each kind of network."""
 
 
 def tiny_lines() -> Lines:
@@ -37,6 +54,31 @@ def train_tiny(folder: Path, config: dict[str, Any]) -> None:
     vocabulary = tiny_vocabulary(np.array([0, 0, 7] + [1, 1, 1] + [5] * 14), "singletons")
     places = {"folder": folder / "model", "scratch": folder / "scratch"}
     train(lines, lines, vocabulary, NetworkConfig(**config), **places, checkpoint_every=7)
+
+
+def train_tiny_killed_at(folder: Path, config: dict[str, Any], step: int | None) -> tuple[int, int]:
+    """The same in a fork of this process, which kills itself before a step.
+
+    Returns its exit code and the first step that it took.
+    """
+    begun = folder.with_suffix(".begun")
+    begun.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        plain = Training.take_step
+
+        def take_step(self: Training) -> tuple[float, int]:
+            if not begun.exists():
+                begun.write_text(str(self.step))
+            if self.step == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return plain(self)
+
+        Training.take_step = take_step
+        train_tiny(folder, config)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, int(begun.read_text())
 
 
 def train_kinds(out: Path, common: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> None:
