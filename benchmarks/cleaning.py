@@ -4,6 +4,7 @@ The checkout's files are copied to a throw-away repository, texts of one's own a
 the steps `download` and `clean` run. Seconds and peak memory are the step's own account. The same
 lines come as one document a line and as one file; files of one megabyte come once and four times
 over. In = out + dropped is asserted by the step itself; here the bytes are added up once more.
+`--quick` takes few lines and leaves out the files.
 
     python -m benchmarks.cleaning [--quick] [--json FILE]
 """
@@ -28,21 +29,28 @@ def measure(quick: bool) -> list[Row]:
         text = Path(folder) / "lines.txt"
         text.write_text("\n".join(lines) + "\n", newline="\n")
         many, whole = (cleaned(checkout, text, kind) for kind in ("line", "file"))
-        few, more = (
-            cleaned(checkout, files_of_a_megabyte(Path(folder), lines, n), "file")
-            for n in ((1, 4) if quick else (75, 300))
-        )
+        growing = [] if quick else growth(checkout, Path(folder), lines)
     size = sum(len(line.encode()) + 1 for line in lines)
     return [
         timing(f"{len(lines):,} documents of a line", many["seconds"], "s", quick=quick),
         timing("  peak memory", many["megabytes"], "MB", quick=quick),
         timing("the same as one file", whole["seconds"], "s", quick=quick),
         timing("  peak memory", whole["megabytes"], "MB", quick=quick),
-        timing("files of 1 MB, a quarter of them", few["megabytes"], "MB", quick=quick),
-        timing("  all of them", more["megabytes"], "MB", quick=quick),
-        timing("  time for it", more["seconds"] / few["seconds"], "x", quick=quick, at_most=4.4),
+        *growing,
         exact("bytes that the splits lack", size - many["bytes"], 0),
         exact("bytes that differ, by lines and as a file", abs(many["bytes"] - whole["bytes"]), 0),
+    ]
+
+
+def growth(checkout: Path, folder: Path, lines: list[str]) -> list[Row]:
+    """Memory and time for files of one megabyte, and for four times as many."""
+    few, more = (
+        cleaned(checkout, files_of_a_megabyte(folder, lines, n), "file") for n in (75, 300)
+    )
+    return [
+        timing("files of 1 MB, a quarter of them", few["megabytes"], "MB", quick=False),
+        timing("  all of them", more["megabytes"], "MB", quick=False),
+        timing("  time for it", more["seconds"] / few["seconds"], "x", quick=False, at_most=4.4),
     ]
 
 

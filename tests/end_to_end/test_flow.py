@@ -140,7 +140,7 @@ def test_targets_come_with_what_they_need_on_a_server_of_the_run(repository, pre
 
 def test_a_flow_that_takes_too_long_is_ended(repository, prefect):
     repository.edit("steps: 60", "steps: 60000")
-    code, output = run_flow(repository, prefect, TRAIN, "--timeout-minutes", "0.15")
+    code, output = run_flow(repository, prefect, TRAIN, "--timeout-minutes", "0.1")
     assert code == 1
     assert "took longer than timeout_minutes allows" in output
     assert "Traceback" not in output
