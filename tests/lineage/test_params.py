@@ -165,3 +165,12 @@ def test_an_unknown_corpus_leaves_the_file_alone(repository):
     with pytest.raises(UserError, match='did you mean "sotu"'):
         params.choose_corpus("soto", repository)
     assert (repository / "params.yaml").read_text() == before
+
+
+@pytest.mark.parametrize("name", ["essay.jsonl", "essay.CSV", "essay.tsv.gz"])
+def test_rows_are_not_pinned_as_plain_text(repository, name):
+    (repository / name).write_text('{"text": "a line"}\n' * 30)
+    with pytest.raises(UserError, match=f"^params.yaml.*{name} holds rows") as refused:
+        params.pin(str(repository / name), repository)
+    assert "`documents: row`" in refused.value.next_step
+    assert "corpus: sotu" in (repository / "params.yaml").read_text()

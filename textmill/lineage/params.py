@@ -92,9 +92,19 @@ def _check_place(text: str, root: Path, kind: DocumentKind) -> None:
 
 
 def _check_text(text: str, entry: Mapping[str, Any]) -> None:
-    """Refuse files that are no text; packed rows and Parquet are read when they are unpacked."""
+    """Refuse files that are no text; packed rows and Parquet are read when they are unpacked.
+
+    Rows that are to be read as plain text are refused too: their keys would be learnt as words.
+    """
     kind = entry.get("documents", "file")
     for file in local.find(text, kind):
+        if kind != "row" and kinds.is_wanted(file.name, "row"):
+            raise UserError(
+                f"{file.name} holds rows, and `documents: {kind}` reads it as plain text",
+                where=f"{layout.PARAMS}: corpora.{LOCAL}",
+                next_step="write `documents: row` and `text_column: NAME` there and pin again; "
+                "or give a text that is none of rows another ending",
+            )
         if kind != "row" or kinds.is_plain_text(file.name):
             check_text(
                 file,

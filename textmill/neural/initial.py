@@ -30,8 +30,8 @@ SHAPE = (
 def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Vocabulary) -> None:
     """Copy the weights of `config.init_from`, if given, into `network`.
 
-    UserError for a folder without weights, another vocabulary, another shape (naming the field) or other weights than those
-    that `init_from_sha256` names.
+    UserError for a folder without weights, another vocabulary, another shape (naming the field) or
+    other weights than those that `init_from_sha256` names.
     """
     if config.init_from is None:
         return
