@@ -34,6 +34,7 @@ def main() -> None:
         metrics=layout.model_metrics(key),
         learnt_unknown=True,
         gives_probabilities=config.gives_probabilities,
+        is_rounded=config.is_rounded,
         streams=16,
         chunk=POSITIONS_AT_ONCE // 16,
     )

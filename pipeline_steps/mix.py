@@ -9,7 +9,7 @@ from pipeline_steps import settings
 from textmill.base.errors import UserError
 from textmill.base.files import read_record, read_table
 from textmill.repository import layout
-from textmill.scoring.comparison import SCORES_ONLY
+from textmill.scoring.comparison import IMPOSSIBLE, SCORES_ONLY
 from textmill.scoring.evaluation import SCORED, summary, write_results
 from textmill.scoring.mixture import fit_weight, mix
 from textmill.scoring.units import flat_nats, with_nats
@@ -55,9 +55,21 @@ def main() -> None:
         "tokenizer_fingerprint": metrics[0]["tokenizer_fingerprint"],
         "comparison_key": metrics[0]["comparison_key"],
     }
-    reasons = [f"{part['name']}: {part['why_not']}" for part in metrics if part["why_not"]]
-    content = summary(about, tables, "; ".join(reasons) or None)
+    content = summary(about, tables, reasons_of(metrics))
     write_results(content, tables, layout.scores(key), layout.model_metrics(key))
+
+
+def reasons_of(metrics: list[dict[str, Any]]) -> str | None:
+    """Why a mixture of these parts is not byte comparable, as far as they tell.
+
+    What is impossible to one part may not be to the other: the summary sees whether it is.
+    """
+    reasons = [
+        f"{part['name']}: {part['why_not']}"
+        for part in metrics
+        if part["why_not"] not in (None, IMPOSSIBLE)
+    ]
+    return "; ".join(reasons) or None
 
 
 def _refuse_different_tokenizations(

@@ -120,8 +120,8 @@ def run(main: Callable[[], None]) -> None:
         main()
         if os.environ.get("RANK", "0") == "0":
             check_inputs(inputs(), _inputs_now())
+            _record_cost(time.monotonic() - start)
             shutil.rmtree(scratch(), ignore_errors=True)
-        _record_cost(time.monotonic() - start)
     except (UserError, OSError) as error:
         message = str(as_user_error(error))
         _let_the_first_speak()
@@ -158,13 +158,16 @@ def _stage_name() -> str:
 
 
 def _record_cost(seconds: float) -> None:
-    """Seconds, peak memory, libraries and commit of this run, beside DVC's outputs."""
+    """Seconds, peak memory, libraries and commit of this run, beside DVC's outputs.
+
+    The seconds of a step that went on from a checkpoint are those until there, too.
+    """
     unit = 1024 if sys.platform == "linux" else 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     stage = " ".join([_stage_name(), *sys.argv[1:]])
     record(
         stage=stage,
-        seconds=round(seconds, 3),
+        seconds=round(seconds + facts.read(fingerprint()).get("seconds_before", 0.0), 3),
         peak_memory_bytes=peak,
         versions=facts.versions(),
         **facts.commit(),

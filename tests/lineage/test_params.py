@@ -119,6 +119,8 @@ UTF_16 = (
         (b"a\ncaf\xe9\n", {}, "at byte 5, line 2"),
         (b"caf\xe9\n\0", {"encoding": "latin-1"}, f"{NUL}5, line 2"),
         (b"caf\xe9\n\0", {"decoding_errors": "replace"}, f"{NUL}5, line 2"),
+        (b"caf\n\0", {"encoding": "utf-8-sig"}, f"{NUL}4, line 2"),
+        (b"\xef", {"encoding": "utf-8-sig"}, "not UTF-8 at byte 0, line 1"),
         (UTF_16.encode("utf-16-le"), {"encoding": "utf-16-le"}, f"{NUL}14, line 3"),
         (UTF_16.encode("utf-16-be"), {"encoding": "utf-16-be"}, f"{NUL}14, line 3"),
         (UTF_16.encode("utf-16"), {}, f"{NUL}16, line 3"),

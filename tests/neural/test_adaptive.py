@@ -14,6 +14,7 @@ from torch.nn import functional
 from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
 from textmill.neural.adaptive import EMBEDDING_SPREAD, AdaptiveEmbedding, AdaptiveHead
+from textmill.neural.chunk import PADDING
 from textmill.neural.config import NetworkConfig
 from textmill.neural.initial import begin_from
 from textmill.neural.model import NetworkModel, load
@@ -116,6 +117,19 @@ def test_tied_values_and_gradients_are_those_of_dense_matrices() -> None:
     for one, two in zip(mine, plain, strict=True):
         assert one.abs().max() > 0
         assert torch.allclose(one, two, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_chunk_of_nothing_but_padding_costs_nothing_and_has_a_gradient(
+    make_config: Configure, tied: bool
+) -> None:
+    """As the last chunk of a process that has one column."""
+    network = Network(20, make_config(head="adaptive", cutoffs=(4, 8), tied=tied))
+    output = torch.randn(3, 12, requires_grad=True)
+    total = network.total_nats(output, torch.full((3,), PADDING))
+    torch.autograd.backward(total)
+    assert total == 0
+    assert torch.equal(output.grad, torch.zeros(3, 12))
 
 
 def test_vectors_of_every_cluster_have_the_spread_of_a_plain_embedding() -> None:

@@ -18,6 +18,13 @@ def test_an_entry_of_parameters_is_parsed_with_its_defaults() -> None:
     assert NetworkConfig(**config.as_json()) == config
 
 
+def test_the_warm_up_is_a_hundred_steps_whatever_is_counted() -> None:
+    assert NetworkConfig(**ENTRY).warmup == 100
+    counted = {**ENTRY, "steps": None, "batch": 4, "bptt": 8}
+    assert NetworkConfig(**counted, tokens=100_000).warmup == 3_200
+    assert NetworkConfig(**counted, tokens=2_000).warmup == 200
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -193,6 +193,9 @@ def test_dialects(tmp_path, dialect):
         ("-0.2\ta </s>", "1e-9\ta </s>", "line 13: 1e-9 is no logarithm"),
         ("-0.2\ta </s>", "-0,2x\ta </s>", "line 13: '-0,2x' is no number"),
         ("-0.2\ta </s>", "-0.2\ta", "is no 2-gram with its numbers"),
+        ("ngram 1=4", "ngram 1=5", "line 6: the header counts 5"),
+        ("ngram 2=2", "ngram 2=0\nngram 3=1", "line 13: the header counts 0 2-grams"),
+        ("-0.2\ta </s>", "-0.2\t<s> a", "a 2-gram is there twice: number 2 of them"),
     ],
 )
 def test_damage_is_named_with_its_line(tmp_path, old, new, named):
@@ -201,6 +204,31 @@ def test_damage_is_named_with_its_line(tmp_path, old, new, named):
     with pytest.raises(UserError) as error:
         read_arpa(path)
     assert named in str(error.value)
+
+
+def test_a_unigram_that_is_there_twice_is_named_however_it_is_written(tmp_path):
+    path = tmp_path / "model.arpa"
+    path.write_text(PLAIN.replace("1=4", "1=5").replace("-0.25\ta", "-1\t\\x61\n-0.25\ta"))
+    with pytest.raises(UserError, match=r"line 10: 'a' is there twice among the unigrams"):
+        read_arpa(path)
+
+
+def test_an_order_without_ngrams_below_one_with_some_is_named(tmp_path):
+    path = tmp_path / "model.arpa"
+    head, end = PLAIN.replace("2=2", "2=0\nngram 3=1").split("-0.1\t<s> a")
+    path.write_text(f"{head}\n\\3-grams:\n-0.1\t<s> a a\n\n{end[end.index(chr(92)) :]}")
+    with pytest.raises(UserError, match="order 3 has n-grams, and order 2 has none"):
+        read_arpa(path)
+
+
+def test_a_model_without_sentence_boundaries_comes_back_as_one(train, tmp_path):
+    model = train(LINES, method="kneser_ney", order=3, sentence_boundaries=False)
+    write_arpa(model, tmp_path / "running.arpa")
+    again = read_arpa(tmp_path / "running.arpa", model.vocabulary)
+    assert not again.config.sentence_boundaries
+    np.testing.assert_allclose(nats(again), nats(model), rtol=1e-6)
+    write_arpa(train(LINES, method="kneser_ney", order=3), tmp_path / "lines.arpa")
+    assert read_arpa(tmp_path / "lines.arpa").config.sentence_boundaries
 
 
 def test_a_word_outside_the_vocabulary_is_named(train, tmp_path):

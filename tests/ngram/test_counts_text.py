@@ -9,7 +9,7 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.count import count_ngrams, sentence_stream
-from textmill.ngram.counts_text import read_counts, write_counts
+from textmill.ngram.counts_text import crosses_lines, read_counts, write_counts
 from textmill.ngram.estimate import estimate, estimate_from_counts
 from textmill.ngram.tables import unpack
 
@@ -102,3 +102,21 @@ def test_a_cut_file_is_refused(text, written, tmp_path):
     packed.write_bytes(packed.read_bytes()[:-30])
     with pytest.raises(UserError, match="cut off or damaged"):
         read_counts(packed)
+
+
+@pytest.mark.parametrize("count", ["9" * 5000, str(1 << 63), f"{1 << 53}\nb\t1"])
+def test_counts_beyond_what_can_be_added_are_named(tmp_path, count):
+    path = tmp_path / "counts.txt"
+    path.write_text(f"<s>\t1\n</s>\t1\na\t{count}\n")
+    with pytest.raises(UserError, match=r"counts.txt, line [34]: the counts up to '.*' add up"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_counts_tell_whether_they_cross_lines(text, running):
+    tokens, offsets, vocabulary = text
+    bounds = offsets[[0, -1]] if running else offsets
+    size = len(vocabulary)
+    stream = sentence_stream(tokens, bounds, size, crosses_lines=running)
+    assert crosses_lines(count_ngrams(stream, size, 3)) == running
+    assert not crosses_lines(count_ngrams(stream, size, 1))

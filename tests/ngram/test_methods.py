@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from textmill.base.errors import UserError
 from textmill.ngram.config import NgramConfig
+from textmill.ngram.count import count_ngrams, sentence_stream
 from textmill.ngram.estimate import estimate
+from textmill.ngram.model import NgramModel
 from textmill.ngram.smoothing.good_turing import katz_ratios
+from textmill.ngram.smoothing.interpolation import Unigrams
 from textmill.ngram.smoothing.jelinek_mercer import LEAST, MOST
+from textmill.ngram.smoothing.jelinek_mercer import jelinek_mercer as jelinek_mercer_tables
+from textmill.ngram.tables import pack
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 EVENTS = (UNKNOWN, END, 3, 4, 5, 6)
@@ -174,6 +179,29 @@ def test_the_fitted_weights_are_the_best(encode):
     fitted = np.array(model.discounts)[:, 0]
     best = nats(fitted)
     for n in range(3):
+        for step in (-1e-3, 1e-3):
+            moved = fitted.copy()
+            moved[n] = np.clip(moved[n] + step, LEAST, MOST)
+            assert moved[n] == fitted[n] or nats(moved) > best
+
+
+def test_the_fitted_weights_are_those_of_the_model_that_cutoffs_leave(encode):
+    """Best among their neighbours, where the orders above have lost their rare n-grams."""
+    lines = [[3, 4, 5], [3, 4, 3, 4], [5, 5, 4], [3], [4, 5, 3, 4, 5]] * 2 + [[5, 3, 3], [4, 4]]
+    text, held_out = columns(lines), columns([[3, 4, 5], [4, 4, 5, 3, 3], [5, 3, 4, 5, 5]])
+    vocabulary = encode(["3 4 5 6"])[2]
+    config = NgramConfig("word", "jelinek_mercer", 2, cutoffs=(0, 3))
+    fitted = np.array(estimate(*text, vocabulary, config, held_out=held_out).discounts)[:, 0]
+    counts = count_ngrams(sentence_stream(*text, len(vocabulary)), len(vocabulary), 2)
+
+    def nats(weights):
+        tables = jelinek_mercer_tables(counts, weights, Unigrams("all", True), (0, 3))
+        orders = list(pack(tables, "double"))
+        model = NgramModel(vocabulary, config, orders, ngrams=(0, 0))
+        return model.score(held_out[0][None, :], model.start(1))[0].sum()
+
+    best = nats(fitted)
+    for n in range(2):
         for step in (-1e-3, 1e-3):
             moved = fitted.copy()
             moved[n] = np.clip(moved[n] + step, LEAST, MOST)

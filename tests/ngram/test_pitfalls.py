@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from textmill.ngram.arpa_read import read_arpa
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import NgramConfig
+from textmill.ngram.count import count_ngrams, sentence_stream
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
 from textmill.ngram.prune import pruned
@@ -294,3 +295,25 @@ def test_what_the_documented_calls_take():
     assert names == ("self", "ids_BT", "state")
     assert pruned.__kwdefaults__ == {"threshold": 0.0, "size": 0}
     assert with_line_ends.__code__.co_varnames[:2] == ("ids", "offsets")
+
+
+def seen_in(tokens, offsets, vocabulary):
+    """How many n-grams of orders 1 to 3 a text has."""
+    stream = sentence_stream(tokens, offsets, len(vocabulary))
+    return tuple(table.seen() for table in count_ngrams(stream, len(vocabulary), 3))
+
+
+@pytest.mark.parametrize(
+    "options", [{"prune_to": 20}, {"prune_threshold": 0.01}, {"cutoffs": (0, 1)}, {}]
+)
+@pytest.mark.parametrize("method", ["kneser_ney", "witten_bell", "absolute_discounting"])
+def test_a_model_says_how_many_ngrams_it_holds(train, encode, tmp_path, method, options):
+    whole = train(LINES, method=method, order=3)
+    model = train(LINES, method=method, order=3, **options)
+    rows = [order.words.rows for order in model.orders]
+    assert model.ngrams == (whole.ngrams[0], *rows[1:])
+    assert (sum(model.ngrams) < sum(whole.ngrams)) == bool(options)
+    assert whole.ngrams == seen_in(*encode(LINES, whole.vocabulary))
+    save(model, tmp_path / "m")
+    assert load(tmp_path / "m", model.vocabulary).ngrams == model.ngrams
+    assert sum(pruned(whole, size=20).ngrams) <= 20

@@ -14,7 +14,8 @@ from pipeline_steps import INTERRUPTED, settings
 from textmill.base.errors import UserError
 from textmill.neural.config import NetworkConfig
 from textmill.ngram.config import NgramConfig
-from textmill.repository import layout
+from textmill.repository import facts, layout
+from textmill.repository.stages import read_yaml
 from textmill.text.catalogue import Corpus
 from textmill.tokenizers.store import TokenizerConfig
 from textmill.tokenizers.words import WordConfig
@@ -48,6 +49,17 @@ def refused(config, mapping):
     text, _, next_step = text.removeprefix("params.yaml: here: ").partition("\n  -> ")
     assert next_step == "correct it in params.yaml, then: textmill check"
     return text
+
+
+@pytest.mark.parametrize(
+    "field", [{"text_column": "body"}, {"id_column": "url"}, {"quoting": False}]
+)
+def test_what_belongs_to_rows_is_refused_where_documents_are_none(root, field):
+    entry = dict(read_yaml(root / layout.PARAMS)["corpora"]["local"])
+    (name,) = field
+    with pytest.raises(UserError, match=f"{name}: belongs to `documents: row`, not to file"):
+        settings.parse(Corpus, entry | field, "params.yaml: corpora.local")
+    settings.parse(Corpus, entry | field | {"documents": "row"}, "params.yaml: corpora.local")
 
 
 def test_a_right_entry_becomes_a_frozen_object():
@@ -228,6 +240,30 @@ def test_inputs_that_change_while_a_step_runs_fail_it(step, file, text, named):
         "ones back it goes on"
     )
     assert (settings.scratch() / "work").exists()
+    assert not (step / layout.FACTS).exists()
+
+
+def test_seconds_until_a_checkpoint_count_too(step):
+    settings.run(lambda: settings.record(seconds_before=3600.0))
+    assert 3600 <= facts.read(settings.fingerprint())["seconds"] < 3700
+    settings.run(lambda: settings.record(seconds_before=0.0))
+    assert facts.read(settings.fingerprint())["seconds"] < 100
+
+
+def test_where_facts_cannot_be_kept_work_in_progress_stays(step):
+    def work():
+        settings.scratch().mkdir(parents=True)
+
+    (step / layout.FACTS).parent.mkdir(exist_ok=True)
+    (step / layout.FACTS).write_text("a file where the folder should be")
+    with pytest.raises(SystemExit):
+        settings.run(work)
+    assert settings.scratch().exists()
+
+
+def test_of_several_processes_the_first_alone_keeps_facts(step, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    settings.run(lambda: None)
     assert not (step / layout.FACTS).exists()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from textmill.base.errors import UserError
-from textmill.repository import facts
+from textmill.repository import facts, layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import declared_params, lookup, read_stage, read_stages
 
@@ -102,6 +102,10 @@ def test_facts_add_up(tmp_path):
     facts.record("abc", {"seconds": 1.5}, tmp_path)
     facts.record("abc", {"device": "cpu"}, tmp_path)
     assert facts.read("abc", tmp_path) == {"seconds": 1.5, "device": "cpu"}
+    (file,) = (tmp_path / layout.FACTS).iterdir()
+    file.write_text('{"seconds": 1')
+    facts.record("abc", {"seconds": 2.5}, tmp_path)
+    assert facts.read("abc", tmp_path) == {"seconds": 2.5}
 
 
 @pytest.mark.parametrize(

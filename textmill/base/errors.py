@@ -61,6 +61,11 @@ def shown(value: object) -> str:
     return "empty" if value is None else repr(value)
 
 
+def first_line(error: BaseException) -> str:
+    """Of what an error says; its kind where it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 def as_user_error(error: UserError | OSError) -> UserError:
     """What the operating system refused, as one message; any other OSError is a bug, re-raised."""
     if isinstance(error, UserError):

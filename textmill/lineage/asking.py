@@ -15,7 +15,7 @@ from textmill.ngram.arpa_names import escaped, name_of
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import Method, NgramConfig
 from textmill.ngram.count import count_ngrams, sentence_stream
-from textmill.ngram.counts_text import read_counts, write_counts
+from textmill.ngram.counts_text import crosses_lines, read_counts, write_counts
 from textmill.ngram.estimate import estimate_from_counts
 from textmill.ngram.model import NgramModel
 from textmill.ngram.prune import pruned
@@ -46,6 +46,7 @@ def score(opened: Opened, lines: Sequence[str]) -> TextScores:
         spells=opened.spells,
         learnt_unknown=opened.learnt_unknown,
         gives_probabilities=opened.gives_probabilities,
+        is_rounded=opened.is_rounded,
     )
 
 
@@ -145,7 +146,12 @@ def estimate(counts: Path, path: Path, *, order: int, method: str) -> NgramModel
             next_step=f"--order {len(tables)}",
         )
     try:
-        config = NgramConfig("", cast(Method, method), order or len(tables))
+        config = NgramConfig(
+            "",
+            cast(Method, method),
+            order or len(tables),
+            sentence_boundaries=not crosses_lines(tables),
+        )
     except ValueError as error:
         raise UserError(str(error), next_step="see docs/ngrams.md") from None
     model = estimate_from_counts(tables, vocabulary, config)

@@ -37,7 +37,8 @@ class Opened:
     """A model and what turns text into its ids.
 
     kind: what it is, in words. codec: its tokenizer and the bill for unknown units; spells: whether
-    that is one. learnt_unknown, gives_probabilities: as `scoring.text_scores` takes them.
+    that is one. learnt_unknown, gives_probabilities, is_rounded: as `scoring.text_scores` takes
+    them.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Opened:
     spells: bool = True
     learnt_unknown: bool = True
     gives_probabilities: bool = True
+    is_rounded: bool = False
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -109,6 +111,7 @@ def _ngram(name: str, codec: Codec, root: Path) -> Opened:
         model,
         codec,
         gives_probabilities=model.config.gives_probabilities,
+        is_rounded=model.config.is_rounded,
     )
 
 

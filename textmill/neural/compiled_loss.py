@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from textmill.base.errors import first_line
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
 
@@ -47,8 +48,7 @@ def compiled_cross_entropy(device: torch.device) -> Loss:
     try:
         _try_out(loss, device)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0]
-        _log.warning("no compiler for the head, so it runs in chunks: %s", reason)
+        _log.warning("no compiler for the head, so it runs in chunks: %s", first_line(error))
         return chunked_cross_entropy
     return loss
 

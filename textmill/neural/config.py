@@ -8,7 +8,7 @@ torch, so that a step which only reads parameters starts fast.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from textmill.neural.options import settled
 
@@ -95,6 +95,7 @@ class NetworkConfig:
         `decay` after a look without a new best.
     weight_decay: of matrices. clip: largest norm of the gradient.
     steps or tokens: the budget, one of them; warmup, evaluate_every and decay_every count the same.
+        warmup is 100 steps by default, or their tokens, but no more than a tenth of all.
     evaluate_every: between looks at the validation split.
     patience: looks without a new best before training stops; 0: never stops early. With patience
         a text that is read through sooner than `evaluate_every` is looked at every epoch.
@@ -129,7 +130,7 @@ class NetworkConfig:
     momentum: float | None = None
     learning_rate: float = 2e-3
     schedule: Schedule = "cosine"
-    warmup: int = DEFAULT_WARMUP
+    warmup: int = cast(int, None)  # it depends on the budget's unit: settled below
     decay: float | None = None
     decay_every: int | None = None
     weight_decay: float = 0.01
@@ -150,6 +151,8 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         for name, value in settled(asdict(self)).items():
             object.__setattr__(self, name, value)
+        if cast(int | None, self.warmup) is None:
+            object.__setattr__(self, "warmup", self._default_warmup())
         self._check_bounds()
         self._check_cutoffs()
         self._check_budget()
@@ -157,6 +160,12 @@ class NetworkConfig:
             raise ValueError(f"batch must be a multiple of processes ({self.processes})")
         if (self.init_from is None) != (self.init_from_sha256 is None):
             raise ValueError("init_from and init_from_sha256 belong together")
+
+    def _default_warmup(self) -> int:
+        """Of steps, or the tokens of as many; of those no more than a tenth of all."""
+        if self.tokens is None:
+            return DEFAULT_WARMUP
+        return min(DEFAULT_WARMUP * self.batch * self.bptt, self.tokens // 10)
 
     @property
     def budget(self) -> int:

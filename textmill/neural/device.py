@@ -16,7 +16,7 @@ from functools import cache
 import torch
 from torch import nn
 
-from textmill.base.errors import UserError
+from textmill.base.errors import UserError, first_line
 from textmill.neural.config import Device, Precision
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def within_memory() -> Iterator[None]:
         if not is_memory and not any(words in str(error) for words in _NO_MEMORY):
             raise
         raise UserError(
-            f"not enough memory: {str(error).splitlines()[0]}",
+            f"not enough memory: {first_line(error)}",
             where="training",
             next_step="lower embedding, hidden, layers, batch or bptt in params.yaml",
         ) from None

@@ -21,10 +21,20 @@ SHAPE = (
     "layers",
     "nonlinearity",
     "window",
+    "head",
     "cutoffs",
     "tied",
 )
 """What decides what the weights are. Implementations of a cell and of a softmax share them."""
+
+
+def _shape_of(config: NetworkConfig, name: str, size: int) -> object:
+    """A field as far as it decides about shapes: all heads but the adaptive one have the same."""
+    if name == "head" and config.head != "adaptive":
+        return "full"
+    if name == "cutoffs":
+        return config.cutoffs_of(size) if config.head == "adaptive" else None
+    return getattr(config, name)
 
 
 def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Vocabulary) -> None:
@@ -44,7 +54,7 @@ def begin_from(network: torch.nn.Module, config: NetworkConfig, vocabulary: Voca
         )
     found, weights = load_model(folder, vocabulary)
     for name in SHAPE:
-        there, here = getattr(found, name), getattr(config, name)
+        there, here = (_shape_of(one, name, len(vocabulary)) for one in (found, config))
         if there != here:
             raise UserError(
                 f"{name} is {there!r} in {folder}, {here!r} here",

@@ -10,6 +10,7 @@ first process alone writes files and looks at the validation split.
 import logging
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 from torch import Tensor, distributed, nn
@@ -17,6 +18,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from textmill.base.errors import UserError
 from textmill.neural.state import State
+
+PATIENCE = timedelta(days=1)
+"""With which the others wait while the first looks at a long validation split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def join(wanted: int, device: torch.device) -> Processes:
     if wanted == 1:
         return Processes()
     if not distributed.is_initialized():
-        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        distributed.init_process_group(backend, timeout=PATIENCE)
     found = Processes(distributed.get_rank(), wanted)
     if not found.is_first:
         logging.disable(logging.INFO)  # what the first says is true of all

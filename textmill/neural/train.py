@@ -32,9 +32,10 @@ def train(
     """Train and write the best network to `folder`, which arrives whole.
 
     scratch: keeps the checkpoint and the growing history; a run that finds one goes on from it.
-    Returns the device, the precision and the rate of the run; None where several processes share
-    it and another one writes. Raises UserError for a non-finite loss (naming the step), an empty
-    split, a foreign checkpoint, a network that does not fit into memory.
+    Returns device, precision, rate, and the seconds that it took before it went on; None where
+    several processes share it and another one writes. Raises UserError for a non-finite loss
+    (naming the step), an empty split, a foreign checkpoint, a network that does not fit into
+    memory.
     """
     if not len(lines_valid.tokens):
         raise UserError("the validation split holds no tokens", next_step="dvc repro")
@@ -48,7 +49,12 @@ def train(
         return None
     _log.info("%s", run.ending())
     run.write_model(folder)
-    return {"device": run.device.type, "precision": run.precision, "tokens_per_second": rate}
+    return {
+        "device": run.device.type,
+        "precision": run.precision,
+        "tokens_per_second": rate,
+        "seconds_before": run.seconds_before,
+    }
 
 
 def _take_steps(run: Training, checkpoint_every: int) -> float | None:

@@ -12,6 +12,7 @@ bfloat16; half of it goes into the output layer.
 
 import logging
 import math
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,7 +44,10 @@ _log = logging.getLogger(__name__)
 
 
 class Training:
-    """A run's whole state between two steps."""
+    """A run's whole state between two steps.
+
+    seconds_before: that it took until the checkpoint from which it went on.
+    """
 
     def __init__(
         self,
@@ -77,6 +81,8 @@ class Training:
         self.rate = 0.0
         self.tally = Tally()
         self.history = Looks()
+        self.seconds_before = 0.0
+        self._begun = time.monotonic()
 
     @property
     def is_time_to_look(self) -> bool:
@@ -198,6 +204,7 @@ class Training:
             "tally": asdict(self.tally),
             "looks": [asdict(look) for look in self.history.looks],
             "best": self.history.looks.index(best) if best else None,
+            "seconds": self.seconds_before + time.monotonic() - self._begun,
         }
         groups = {
             "weights": self.network.state_dict(),
@@ -222,6 +229,7 @@ class Training:
         self.step = facts["step"]
         _log.info("training goes on from the checkpoint of step %d", self.step)
         self.tally = Tally(**facts["tally"])
+        self.seconds_before = facts["seconds"]
         looks = [Look(**look) for look in facts["looks"]]
         best = None if facts["best"] is None else looks[facts["best"]]
         self.history = Looks(looks, best, groups.get("best", {}))

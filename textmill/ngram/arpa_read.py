@@ -5,10 +5,13 @@ CRLF, missing or extra blank lines, text before `\data\`, `\2-ngrams:` beside `\
 empty highest order, no backoff column at any order, `-inf`, a decimal comma, `<UNK>`. A context
 that is not listed is put in with the probability that its own backoff gives it. Refused, with the
 line: a header that counts something else than follows, a word that is no unigram, a positive
-logarithm, a missing `<s>` or `</s>`, the end of the file before `\end\`.
+logarithm, a missing `<s>` or `</s>`, an n-gram that is there twice, an order without n-grams below
+one with some, the end of the file before `\end\`. Where `</s>` stands inside n-grams the model is
+one without sentence boundaries.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -24,10 +27,11 @@ from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
 from textmill.tokenizers.strings import as_column, units_of
-from textmill.tokenizers.vocabulary import RESERVED, Vocabulary
+from textmill.tokenizers.vocabulary import END, RESERVED, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
+ANEW = "write the file anew with the toolkit that made it"
 NEVER = -99.0
 """Logarithms from here down stand for zero."""
 
@@ -54,11 +58,13 @@ class _Reader:
     def read(self, file: TextIO) -> NgramModel:
         lines = self._lines(file)
         counts, heading = self._header(lines)
-        orders = []
+        orders: list[Listed] = []
         for n, count in enumerate(counts, start=1):
             if count == 0 and n == len(counts) and heading.startswith("\\end"):
                 break
             self._expect(heading, n)
+            if count and len(orders) < n - 1:
+                raise self._wrong(f"order {n} has n-grams, and order {len(orders) + 1} has none")
             listed, heading = self._order(lines, n, count)
             if count:
                 orders.append(listed)
@@ -67,8 +73,12 @@ class _Reader:
         if not heading.startswith("\\end"):
             raise self._wrong(f"there is {heading!r} where \\end\\ should be")
         assert self._vocabulary is not None
-        tables = tables_of(orders, len(self._vocabulary))
-        config = NgramConfig("", "imported", len(tables))
+        try:
+            tables = tables_of(orders, len(self._vocabulary))
+        except ValueError as error:
+            raise UserError(str(error), where=str(self._path), next_step=ANEW) from None
+        crosses = any(np.any(listed.words[:-1] == END) for listed in orders)
+        config = NgramConfig("", "imported", len(tables), sentence_boundaries=not crosses)
         return NgramModel(
             self._vocabulary,
             config,
@@ -163,6 +173,8 @@ class _Reader:
         names = ["<unk>" if word == "<UNK>" else word for word in words]
         if self._vocabulary is None:
             own = [token_of(name) for name in names if name not in RESERVED]
+            if len(set(own)) < len(own):
+                raise self._twice(own, names, places)
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
             self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
         reserved = self._vocabulary.reserved
@@ -178,6 +190,12 @@ class _Reader:
                 raise self._wrong(f"{name!r} is there twice among the unigrams", places[row])
             self._ids[name] = int(ids[row])
         return ids[None, :]
+
+    def _twice(self, own: list[str], names: list[str], places: list[int]) -> UserError:
+        repeated = {token for token, count in Counter(own).items() if count > 1}
+        rows = [row for row, name in enumerate(names) if token_of(name) in repeated]
+        what = f"{names[rows[1]]!r} is there twice among the unigrams"
+        return self._wrong(what, places[rows[1]])
 
     def _word_ids(self, words: list[str], places: list[int], n: int) -> np.ndarray:
         known = self._ids
@@ -201,7 +219,7 @@ class _Reader:
         return UserError(
             what,
             where=f"{self._path}, line {line or self._line:,}",
-            next_step="write the file anew with the toolkit that made it",
+            next_step=ANEW,
         )
 
 

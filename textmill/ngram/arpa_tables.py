@@ -20,7 +20,7 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
     """Tables of orders 1 to N; ids that are not listed have probability 0.
 
     A context that is not listed gets a row: p by its own backoff, weight 1, so that nothing but
-    the listed n-grams changes.
+    the listed n-grams changes. ValueError for an n-gram that is listed twice.
     """
     present = [_rows_with_contexts(orders, n) for n in range(1, len(orders) + 1)]
     probabilities, weights = np.zeros(size), np.ones(size)
@@ -37,6 +37,8 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
         starts = np.searchsorted(context_rows, np.arange(rows_below.shape[1] + 1))
         p, weights = np.full(words.shape[1], np.nan), np.ones(words.shape[1])
         at = find(orders[n - 1].words, words)
+        if len(at) and np.bincount(at).max() > 1:
+            raise ValueError(f"a {n}-gram is there twice: number {_repeated(at) + 1:,} of them")
         p[at] = 10.0 ** orders[n - 1].log_p
         weights[at] = 10.0 ** orders[n - 1].log_backoff
         missing = np.isnan(p)
@@ -46,6 +48,12 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
         tables.append(OrderTable(starts, words[-1].astype(np.uint32), p, weights))
         rows_below = words
     return tables
+
+
+def _repeated(rows: np.ndarray) -> int:
+    """The first place of a number that was there before."""
+    _, first = np.unique(rows, return_index=True)
+    return int(np.setdiff1d(np.arange(len(rows)), first)[0])
 
 
 def _rows_with_contexts(orders: list[Listed], n: int) -> np.ndarray:

@@ -126,6 +126,11 @@ class NgramConfig:
         """Whether the scores after a history sum to one."""
         return self.method != "stupid_backoff"
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether probabilities and weights are kept so coarsely that sums miss one by percents."""
+        return self.precision == "coded"
+
     def describe(self) -> str:
         """What the model is, in words."""
         if self.method == "uniform":

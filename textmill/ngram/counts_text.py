@@ -20,9 +20,11 @@ from textmill.ngram.arpa_tables import find, sorted_columns
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.packed_text import reading, writing
 from textmill.ngram.tables import words_of
-from textmill.tokenizers.vocabulary import BEGIN, RESERVED, Vocabulary, from_counts
+from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, Vocabulary, from_counts
 
 BLOCK = 1 << 18
+MOST = 1 << 53
+"""Of all counts together: up to there float64 holds every whole number."""
 SPACE, TAB = (pa.scalar(text, pa.large_string()) for text in (" ", "\t"))
 
 
@@ -74,6 +76,11 @@ def read_counts(
     return _tables(orders, vocabulary, path), vocabulary
 
 
+def crosses_lines(counts: list[OrderCounts]) -> bool:
+    """Whether they are of a text without sentence boundaries: something follows `</s>`."""
+    return len(counts) > 1 and bool(counts[1].starts[END + 1] > counts[1].starts[END])
+
+
 def _own_vocabulary(unigrams: pa.Array, occurrences: np.ndarray) -> Vocabulary:
     """Of all unigrams that are no reserved names."""
     counts = Counter[str]()
@@ -85,7 +92,7 @@ def _own_vocabulary(unigrams: pa.Array, occurrences: np.ndarray) -> Vocabulary:
 
 
 def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray]:
-    ngrams, occurrences = [], []
+    ngrams, occurrences, total = [], [], 0
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
@@ -96,8 +103,16 @@ def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray]:
                 where=f"{path}, line {number:,}",
                 next_step="write the counts with fields parted by one tab",
             )
+        digits = count.strip()
+        total += int(digits) if len(digits) < len(str(MOST)) + 1 else MOST + 1
+        if total > MOST:
+            raise UserError(
+                f"the counts up to {line!r} add up to more than {MOST:,}",
+                where=f"{path}, line {number:,}",
+                next_step="divide all counts",
+            )
         ngrams.append(ngram)
-        occurrences.append(int(count))
+        occurrences.append(int(digits))
     return ngrams, np.array(occurrences, np.int64)
 
 

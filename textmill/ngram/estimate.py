@@ -29,7 +29,7 @@ from textmill.ngram.smoothing.stupid_backoff import stupid_backoff
 from textmill.ngram.smoothing.uniform import uniform
 from textmill.ngram.smoothing.witten_bell import witten_bell
 from textmill.ngram.storage import About, save_orders
-from textmill.ngram.tables import OrderTable, PackedOrder, pack
+from textmill.ngram.tables import OrderTable, PackedOrder, held, pack
 from textmill.ngram.threads import THREADS
 from textmill.tokenizers.vocabulary import Vocabulary
 
@@ -73,9 +73,7 @@ def estimate(
     Without lines the result is uniform. Raises UserError where tokens do not fit the vocabulary.
     """
     orders, about = _estimated((tokens, offsets), vocabulary, config, held_out, Scratch())
-    return NgramModel(
-        vocabulary, config, list(orders), ngrams=about.ngrams, discounts=about.discounts
-    )
+    return _in_memory(list(orders), about)
 
 
 def estimate_to(
@@ -144,8 +142,16 @@ def estimate_from_counts(
     counts = counts[: config.order]
     counted = Counted(len(vocabulary), counts, np.zeros(0, np.uint32), None, Scratch())
     orders, about = _smoothed(counted, vocabulary, config)
+    return _in_memory(list(orders), about)
+
+
+def _in_memory(orders: list[PackedOrder], about: About) -> NgramModel:
     return NgramModel(
-        vocabulary, config, list(orders), ngrams=about.ngrams, discounts=about.discounts
+        about.vocabulary,
+        about.config,
+        orders,
+        ngrams=held(about.ngrams, [order.words.rows for order in orders]),
+        discounts=about.discounts,
     )
 
 
@@ -213,7 +219,8 @@ def smooth(counted: Counted, config: NgramConfig) -> tuple[Iterator[OrderTable],
         case "good_turing":
             assert config.reliable_count is not None
             assert config.event_space is not None
-            return good_turing(counts, config.reliable_count, config.event_space)
+            reliable, events = config.reliable_count, config.event_space
+            return good_turing(counts, reliable, events, counted.scratch)
     return _interpolated(counted, config)
 
 
@@ -224,9 +231,9 @@ def _interpolated(
     unigrams = Unigrams(config.event_space, bool(config.interpolate_unigrams))
     counts, cutoffs = counted.counts, config.cutoffs or ()
     if config.method == "absolute_discounting":
-        return absolute_discounting(counts, unigrams, cutoffs)
+        return absolute_discounting(counts, unigrams, cutoffs, counted.scratch)
     if config.method == "witten_bell":
-        return witten_bell(counts, unigrams, cutoffs), []
+        return witten_bell(counts, unigrams, cutoffs, counted.scratch), []
     if config.method == "jelinek_mercer":
         if counted.held_out is None:
             raise UserError(
@@ -234,8 +241,9 @@ def _interpolated(
                 next_step="give the corpus a validation split, or choose another method",
             )
         found = rows_of_orders(counted.held_out, counts)
-        weights = fit_weights(counts, unigrams, *found)
-        return jelinek_mercer(counts, weights, unigrams, cutoffs), list(weights[:, None])
+        weights = fit_weights(counts, unigrams, *found, cutoffs)
+        tables = jelinek_mercer(counts, weights, unigrams, cutoffs, counted.scratch)
+        return tables, list(weights[:, None])
     slipped = flushed_rows(counted.stream, counts, counted.size) if config.kenlm_compat else ()
     return kneser_ney(
         counts,

@@ -26,7 +26,8 @@ NEVER = -2
 class NgramModel:
     """An n-gram model over one vocabulary.
 
-    ngrams: how many n-grams of each order training saw (`<s>` alone is none).
+    ngrams: how many n-grams of each order it holds, of order 1 those that training saw (`<s>` alone
+    is none).
     discounts: the discounts of each order, of the methods that have such, else empty.
     """
 

@@ -20,7 +20,7 @@ import numpy as np
 from textmill.ngram.lower import lower_probabilities
 from textmill.ngram.model import NgramModel
 from textmill.ngram.smoothing.interpolation import sums_after, without_contexts
-from textmill.ngram.tables import OrderTable, pack, unpack
+from textmill.ngram.tables import OrderTable, held, pack, unpack
 from textmill.tokenizers.vocabulary import BEGIN, END, Vocabulary
 
 
@@ -58,7 +58,7 @@ def pruned(model: NgramModel, *, threshold: float = 0.0, size: int = 0) -> Ngram
         model.vocabulary,
         model.config,
         orders,
-        ngrams=model.ngrams[: len(orders)],
+        ngrams=held(model.ngrams, [order.words.rows for order in orders]),
         discounts=model.discounts[: len(orders)],
     )
 

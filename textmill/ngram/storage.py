@@ -24,7 +24,7 @@ from textmill.ngram.checksum import checksum
 from textmill.ngram.columns import DOUBLE, NO_CODES, Column
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
-from textmill.ngram.tables import PackedOrder
+from textmill.ngram.tables import PackedOrder, held
 from textmill.ngram.unary import UNARY, fits
 from textmill.tokenizers.vocabulary import Vocabulary
 
@@ -35,7 +35,7 @@ COLUMNS = ("words", "probabilities", "backoffs", "ends")
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What `model.json` says of a model besides its files."""
+    """What `model.json` says of a model besides its files. ngrams: see `tables.held`."""
 
     config: NgramConfig
     vocabulary: Vocabulary
@@ -56,13 +56,14 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
     """
     progress = Progress(len(about.ngrams), "orders", "estimating and writing")
     with replacing_folder(folder) as temporary, progress:
-        files = []
+        files, rows = [], []
         for n, order in enumerate(orders, start=1):
             path = temporary / f"order-{n}.arrow"
             columns = {name: getattr(order, name) for name in COLUMNS}
             present = {name: column for name, column in columns.items() if column is not None}
             write_table(path, pa.table({name: _as_list(c) for name, c in present.items()}))
             files.append(_described(path, present))
+            rows.append(order.words.rows)
             progress.advance()
         content = {
             "format": FORMAT,
@@ -71,7 +72,7 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
                 "fingerprint": about.vocabulary.fingerprint,
                 "ids": len(about.vocabulary),
             },
-            "ngrams": about.ngrams,
+            "ngrams": held(about.ngrams, rows),
             "discounts": about.discounts,
             "files": files,
         }

@@ -92,6 +92,15 @@ def unpack(orders: Iterable[PackedOrder]) -> Iterator[OrderTable]:
             starts = np.append(0, order.ends.integers())
 
 
+def held(seen: Sequence[int], rows: Sequence[int]) -> tuple[int, ...]:
+    """How many n-grams of each order a model holds, which pruning and cut-offs make fewer.
+
+    seen: in training. rows: of each order's table; that of order 1 has one for every id, so there
+    it is those that were seen.
+    """
+    return (*seen[:1], *rows[1:])
+
+
 def words_of(tables: Sequence[Trie], n: int, rows: np.ndarray) -> np.ndarray:
     """uint32 (n, rows): the words of some rows of order n, in ascending order."""
     words = np.empty((n, len(rows)), np.uint32)

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from textmill.base.errors import UserError
 from textmill.base.files import read_json, write_json
 from textmill.repository import layout
 
@@ -20,8 +21,11 @@ NOT_LOCK = ":(exclude)dvc.lock"
 
 
 def record(fingerprint: str, facts: dict[str, Any], root: Path = Path()) -> None:
-    """Add facts to those of this fingerprint."""
-    known = read(fingerprint, root)
+    """Add facts to those of this fingerprint; a damaged file of them begins anew."""
+    try:
+        known = read(fingerprint, root)
+    except UserError:
+        known = {}
     write_json(_path(fingerprint, root), {**known, **facts})
 
 

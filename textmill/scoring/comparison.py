@@ -13,6 +13,8 @@ PROTOCOL_VERSION = 1
 
 SCORES_ONLY = "it gives scores, not probabilities"
 """Why a model such as stupid backoff has neither a perplexity nor a rank."""
+ROUNDED = "its probabilities are rounded to 8 bits and do not sum to one"
+"""Why a coded n-gram model has a perplexity, as KenLM's quantised ones, and no rank."""
 IMPOSSIBLE = "it gives probability zero to a part of the text"
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from textmill.base.files import replacing_folder, write_json, write_table
 from textmill.scoring.comparison import (
     IMPOSSIBLE,
+    ROUNDED,
     SCORES_ONLY,
     comparable,
     comparison_key,
@@ -47,13 +48,15 @@ def evaluate(
     metrics: Path,
     learnt_unknown: bool,
     gives_probabilities: bool = True,
+    is_rounded: bool = False,
     streams: int = STREAMS,
     chunk: int = CHUNK,
 ) -> None:
     """Score both splits of `shards` and write the results (see `write_results`).
 
     learnt_unknown: whether the model can have learnt the probability of `<unk>`.
-    gives_probabilities: whether its scores after a history sum to one.
+    gives_probabilities: whether its scores after a history sum to one; is_rounded: whether they
+    would, if they were not rounded to 8 bits.
     """
     tables, unknown = {}, 0
     for split in SCORED:
@@ -67,6 +70,8 @@ def evaluate(
         unknown_units=unknown,
         learnt_unknown=learnt_unknown,
     )
+    if is_rounded:
+        why_not = ROUNDED
     if not gives_probabilities:
         why_not = SCORES_ONLY
     key = comparison_key(manifest["splits"]["test"]["text_sha256"])

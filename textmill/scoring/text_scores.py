@@ -14,6 +14,7 @@ import numpy as np
 
 from textmill.scoring.comparison import (
     IMPOSSIBLE,
+    ROUNDED,
     SCORES_ONLY,
     comparable,
     why_not_byte_comparable,
@@ -57,11 +58,13 @@ def score_text(
     spells: bool = True,
     learnt_unknown: bool = True,
     gives_probabilities: bool = True,
+    is_rounded: bool = False,
 ) -> TextScores:
     """Score the lines, at least one, as one document.
 
     spells: whether the bill of `codec` is one. learnt_unknown: whether the model can have learnt
-    the probability of `<unk>`. gives_probabilities: whether its scores after a history sum to one.
+    the probability of `<unk>`. gives_probabilities: whether its scores after a history sum to one;
+    is_rounded: whether they would, if they were not rounded to 8 bits.
     """
     column = TextLines(as_column(lines), np.zeros(len(lines), np.int32))
     encoded = codec.tokenizer.encode(column.text)
@@ -74,6 +77,8 @@ def score_text(
     )
     if len(encoded.unknown_texts) and not spells:
         why_not = NO_SPELLING
+    if is_rounded:
+        why_not = ROUNDED
     if not np.all(np.isfinite(nats)):
         why_not = IMPOSSIBLE
     if not gives_probabilities:

@@ -14,7 +14,7 @@ each of which begins with the name of a field, into one message.
 import re
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from glob import has_magic
 from pathlib import PurePosixPath
@@ -29,6 +29,8 @@ from textmill.text.rows import SUFFIXES
 from textmill.text.rules import NormalForm
 
 SPLITS = ("train", "valid", "test")
+OF_ROWS = ("text_column", "id_column", "quoting")
+"""Fields that say something where documents are rows, and nothing elsewhere."""
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
 _FILENAME = re.compile(r"[^./\0][^/\0]*")
 _SCHEMES = ("https", "http", "file", "pypi")
@@ -162,6 +164,7 @@ class Corpus:
         for name, count in (("files", self.files), ("bytes", self.bytes)):
             if count < 0:
                 raise ValueError(f"{name}: a count is 0 or more, {count} is not")
+        self._check_fields_of_rows()
         if self.path is None:
             self._check_sources()
             self._check_pin()
@@ -212,6 +215,14 @@ class Corpus:
         for name, bytes_ in (("limit", self.limit), ("unpack_limit", self.unpack_limit)):
             if bytes_ < 1:
                 raise ValueError(f"{name}: needs a number of bytes from 1 on, not {bytes_}")
+
+    def _check_fields_of_rows(self) -> None:
+        for one in fields(self):
+            is_set = one.name in OF_ROWS and getattr(self, one.name) != one.default
+            if is_set and self.documents != "row":
+                raise ValueError(
+                    f"{one.name}: belongs to `documents: row`, not to {self.documents}"
+                )
 
     def _check_rows(self) -> None:
         """Names that say what is in a file say so before it is downloaded."""

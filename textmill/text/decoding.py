@@ -62,7 +62,8 @@ def canonical(encoding: str) -> str:
         wanted = encoding.lower().replace("-", "_")
         hint = nearest(wanted, sorted(known - {*_NO_ENCODINGS, "utf_7", wanted}))
         raise ValueError(f'encoding: no encoding "{encoding}" is known{hint}')
-    return name
+    # A mark is honoured anyway; Python's decoder for it drops half of one at the end of a file.
+    return "utf-8" if name == "utf-8-sig" else name
 
 
 def decode(

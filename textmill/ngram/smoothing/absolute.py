@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.smoothing.discounts import counts_of_counts, discounts_of
 from textmill.ngram.smoothing.interpolation import Shares, Unigrams, interpolated
 from textmill.ngram.smoothing.kneser_ney import all_suffixes, discounted
@@ -18,7 +19,10 @@ from textmill.ngram.tables import OrderTable
 
 
 def absolute_discounting(
-    counts: list[OrderCounts], unigrams: Unigrams, cutoffs: tuple[int, ...] = ()
+    counts: list[OrderCounts],
+    unigrams: Unigrams,
+    cutoffs: tuple[int, ...] = (),
+    scratch: Scratch | None = None,
 ) -> tuple[Iterator[OrderTable], list[np.ndarray]]:
     """Tables and discounts (one each) of orders 1 to N."""
     discounts = []
@@ -32,5 +36,6 @@ def absolute_discounting(
     def shares(n: int) -> Shares:
         return discounted(raw_counts(counts[n - 1]), discounts[n - 1])
 
-    tables = interpolated(counts, all_suffixes(counts), shares, unigrams, cutoffs)
+    suffixes = all_suffixes(counts, scratch)
+    tables = interpolated(counts, suffixes, shares, unigrams, cutoffs, scratch)
     return tables, [amounts[:1] for amounts in discounts]

@@ -17,6 +17,7 @@ import numpy as np
 from textmill.base.compiled import Kernel
 from textmill.ngram.config import EventSpace
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.smoothing.discounts import counts_of_counts, single_discount
 from textmill.ngram.smoothing.interpolation import events, sums_after
 from textmill.ngram.smoothing.kneser_ney import all_suffixes
@@ -28,11 +29,14 @@ _log = logging.getLogger(__name__)
 
 
 def good_turing(
-    counts: list[OrderCounts], reliable: int, event_space: EventSpace
+    counts: list[OrderCounts],
+    reliable: int,
+    event_space: EventSpace,
+    scratch: Scratch | None = None,
 ) -> tuple[Iterator[OrderTable], list[np.ndarray]]:
     """Tables of orders 1 to N, and d(1), d(2), ... of each."""
     ratios = [katz_ratios(n, raw_counts(table), reliable) for n, table in enumerate(counts, 1)]
-    return _tables(counts, ratios, event_space), ratios
+    return _tables(counts, ratios, event_space, scratch or Scratch()), ratios
 
 
 def katz_ratios(order: int, counts: np.ndarray, reliable: int) -> np.ndarray:
@@ -63,15 +67,16 @@ def katz_ratios(order: int, counts: np.ndarray, reliable: int) -> np.ndarray:
 
 
 def _tables(
-    counts: list[OrderCounts], ratios: list[np.ndarray], event_space: EventSpace
+    counts: list[OrderCounts], ratios: list[np.ndarray], event_space: EventSpace, place: Scratch
 ) -> Iterator[OrderTable]:
     lower = _unigrams(counts[0], ratios[0], event_space)
-    for table, suffixes, ratio in zip(counts[1:], all_suffixes(counts), ratios[1:], strict=True):
+    above = zip(counts[1:], all_suffixes(counts, place), ratios[1:], strict=True)
+    for table, suffixes, ratio in above:
         occurrences = raw_counts(table)
         kept = _kept(occurrences, ratio)
         totals = sums_after(table.starts, occurrences.astype(np.float64))
         totals += (totals > 0) & (sums_after(table.starts, kept) >= totals)
-        probabilities = np.empty(len(table.words))
+        probabilities = place.zeros(len(table.words), np.float64)
         backoffs = np.ones(len(totals))
         columns = table.starts, kept, totals, lower.probabilities, suffixes
         over_ranges(
@@ -79,6 +84,7 @@ def _tables(
             len(totals),
         )
         yield OrderTable(lower.starts, lower.words, lower.probabilities, backoffs)
+        place.release()
         lower = OrderTable(table.starts, table.words, probabilities, np.ones(len(table.words)))
     yield lower
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from textmill.ngram.count import OrderCounts
+from textmill.ngram.scratch import Scratch
 from textmill.ngram.smoothing.interpolation import (
     Shares,
     Unigrams,
+    cutoff,
     events,
     interpolated,
     sums_after,
@@ -34,29 +36,35 @@ def jelinek_mercer(
     weights: np.ndarray,
     unigrams: Unigrams,
     cutoffs: tuple[int, ...] = (),
+    scratch: Scratch | None = None,
 ) -> Iterator[OrderTable]:
     """Tables of orders 1 to N; weights: lambda_1 to lambda_N."""
 
     def shares(n: int) -> Shares:
         return Shares(raw_counts(counts[n - 1]), kept=float(weights[n - 1]))
 
-    return interpolated(counts, all_suffixes(counts), shares, unigrams, cutoffs)
+    return interpolated(counts, all_suffixes(counts, scratch), shares, unigrams, cutoffs, scratch)
 
 
 def fit_weights(
-    counts: list[OrderCounts], unigrams: Unigrams, rows_NT: np.ndarray, contexts_NT: np.ndarray
+    counts: list[OrderCounts],
+    unigrams: Unigrams,
+    rows_NT: np.ndarray,
+    contexts_NT: np.ndarray,
+    cutoffs: tuple[int, ...] = (),
 ) -> np.ndarray:
     """lambda_1 to lambda_N by EM from 1/2.
 
     rows_NT: of each order the row of the n-gram that ends at each held-out token, -1 where there
-    is none; contexts_NT: the row of its context in the order below, -1 likewise.
+    is none; contexts_NT: the row of its context in the order below, -1 likewise. What count
+    cut-offs leave out of an order's share goes to the order below, as in the model.
     """
-    estimates_NT, known_NT = _relative_frequencies(counts, rows_NT, contexts_NT)
+    frequencies = _relative_frequencies(counts, rows_NT, contexts_NT, cutoffs)
     is_event = events(counts[0].counts, unigrams.event_space)
     uniform = 1 / is_event.sum()
     weights = np.full(len(counts), 0.5)
     for _ in range(MOST_ROUNDS):
-        updated = _update(weights, estimates_NT, known_NT, uniform)
+        updated = _update(weights, *frequencies, uniform)
         done = np.abs(updated - weights).max() < TOLERANCE
         weights = updated
         if done:
@@ -65,37 +73,59 @@ def fit_weights(
 
 
 def _relative_frequencies(
-    counts: list[OrderCounts], rows_NT: np.ndarray, contexts_NT: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """c(hw) / c(h) of each order, float64, and whether anything was seen after h."""
-    estimates_NT = np.zeros(rows_NT.shape)
+    counts: list[OrderCounts],
+    rows_NT: np.ndarray,
+    contexts_NT: np.ndarray,
+    cutoffs: tuple[int, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """c(hw) / c(h) of each order, float64, zero for a hw that is cut off; what of c(h) is cut off,
+    as a share; and whether anything was seen after h.
+    """
+    estimates_NT, cut_NT = np.zeros(rows_NT.shape), np.zeros(rows_NT.shape)
     known_NT = np.zeros(rows_NT.shape, dtype=bool)
     for n, (table, rows, contexts) in enumerate(zip(counts, rows_NT, contexts_NT, strict=True)):
         occurrences = raw_counts(table).astype(np.float64)
         totals = sums_after(table.starts, occurrences)
         known_NT[n] = (contexts >= 0) & (totals[np.maximum(contexts, 0)] > 0)
+        is_cut = table.counts <= cutoff(cutoffs, n + 1)
         hit = known_NT[n] & (rows >= 0)
-        estimates_NT[n, hit] = occurrences[rows[hit]] / totals[contexts[hit]]
-    return estimates_NT, known_NT
+        estimates_NT[n, hit] = (occurrences * ~is_cut)[rows[hit]] / totals[contexts[hit]]
+        known = contexts[known_NT[n]]
+        cut_NT[n, known_NT[n]] = (
+            sums_after(table.starts, occurrences * is_cut)[known] / totals[known]
+        )
+    return estimates_NT, cut_NT, known_NT
 
 
 def _update(
-    weights: np.ndarray, estimates_NT: np.ndarray, known_NT: np.ndarray, uniform: float
+    weights: np.ndarray,
+    estimates_NT: np.ndarray,
+    cut_NT: np.ndarray,
+    known_NT: np.ndarray,
+    uniform: float,
 ) -> np.ndarray:
-    """One round of EM: how often each order was responsible, of the times that it was reached."""
+    """One round of EM: how often each order was responsible, of the times that it was reached.
+
+    An order is responsible for what it leaves to the one below in place of what is cut off, too.
+    """
     weights_NT = np.where(known_NT, weights[:, None], 0.0)
     p_NT = np.empty(estimates_NT.shape)  # of each order, all below it included
+    own_NT = np.empty(estimates_NT.shape)
     below = np.full(estimates_NT.shape[1], uniform)
     for n in range(len(weights)):
-        below = weights_NT[n] * estimates_NT[n] + (1 - weights_NT[n]) * below
+        own_NT[n] = estimates_NT[n] + cut_NT[n] * below
+        below = weights_NT[n] * own_NT[n] + (1 - weights_NT[n]) * below
         p_NT[n] = below
     updated = weights.copy()
     reached = np.ones(estimates_NT.shape[1])
     for n in reversed(range(len(weights))):
         with np.errstate(invalid="ignore", divide="ignore"):
-            mine = np.where(p_NT[n] > 0, weights_NT[n] * estimates_NT[n] / p_NT[n], 0.0)
+            mine, here = (
+                np.where(p_NT[n] > 0, weights_NT[n] * part / p_NT[n], 0.0)
+                for part in (own_NT[n], estimates_NT[n])
+            )
         asked = float((reached * known_NT[n]).sum())
         if asked > 0:
             updated[n] = np.clip(float((reached * mine).sum()) / asked, LEAST, MOST)
-        reached = reached * (1 - mine)
+        reached = reached * (1 - here)
     return updated
