@@ -24,6 +24,12 @@ def test_imports_go_down_only(root):
     assert "2 kept, 0 broken" in done.stdout
 
 
+def test_the_stage_graph_can_be_read_in_one_sitting(root):
+    lines = (root / "dvc.yaml").read_text().splitlines()
+    assert len(lines) < 150
+    assert max(map(len, lines)) <= 110
+
+
 def test_make_alone_prints_help(root):
     done = subprocess.run(["make"], cwd=root, text=True, capture_output=True, check=True)
     for target in ("run", "test", "check", "bench", "clean", "long"):
