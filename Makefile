@@ -60,8 +60,8 @@ stop: .venv/run.stamp ## End what `make serve` started, also after a crash
 ui: .venv/run.stamp ## Open MLflow over what was published: runs, curves, models
 	@python -m textmill.tracking.ui
 
-# One more than cores, since some tests wait for servers; up to four, for the memory.
-WORKERS = $$(python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))')
+# Two more than cores, since tests wait for half of their time; up to four, for the memory.
+WORKERS = $$(python -c 'import os; print(min((os.cpu_count() or 1) + 2, 4))')
 
 test: .venv/test.stamp ## Install what tests need and run them
 	python -m pytest -n $(WORKERS) --dist worksteal
