@@ -69,7 +69,7 @@ ADAPTED = AdaptedConfig(
     model="lstm",
     tokenizer="word",
     cache=CacheConfig(windows=(2000, 4000), thetas=(0.3, 0.6, 1.0)),
-    dynamic=DynamicConfig(learning_rates=(1e-4, 2e-4, 4e-4), decays=(1e-3, 4e-3)),
+    dynamic=DynamicConfig(learning_rates=(1.5e-3, 3e-3), decays=(3e-4, 1e-3)),
 )
 TINY = replace(
     NETWORK, embedding=16, hidden=16, cutoffs=(20,), batch=8, bptt=10, warmup=500,
@@ -78,7 +78,7 @@ TINY = replace(
 TINY_ADAPTED = replace(
     ADAPTED,
     cache=CacheConfig(windows=(500,), thetas=(1.0,)),
-    dynamic=DynamicConfig(learning_rates=(2e-4,)),
+    dynamic=DynamicConfig(learning_rates=(2e-3,)),
 )
 SPENT = "spent.json"
 Nats = dict[str, np.ndarray]

@@ -56,10 +56,10 @@ def test_the_cache_that_is_best_on_the_quarter_is_taken(model, config, long_line
 
 def test_the_rate_that_is_best_on_the_quarter_is_taken(model, config, lines_of):
     repeating = lines_of([[[5, 8, 3, 11]] * 120])
-    rates = DynamicConfig(learning_rates=(0.0, 0.02), decays=(0.0,), segment=5)
+    rates = DynamicConfig(learning_rates=(0.0, 1.0), decays=(0.0,), segment=5)
     entry = AdaptedConfig(model="m", tokenizer="tiny", dynamic=rates)
     adapting = tune(model, config, entry, repeating, repeating)
-    assert adapting.settings == Settings(None, DynamicSettings(0.02, 0.0, 5))
+    assert adapting.settings == Settings(None, DynamicSettings(1.0, 0.0, 5))
     static = Adapting(model.network, [], Settings(None, None)).nats(repeating)
     assert adapting.nats(repeating).sum() < static.sum()
 
@@ -69,7 +69,7 @@ def test_both_methods_together_are_the_cache_over_the_changing_network(model, co
         model="m",
         tokenizer="tiny",
         cache=CacheConfig(windows=(20,), thetas=(0.4,)),
-        dynamic=DynamicConfig(learning_rates=(0.01,), decays=(0.0,), segment=4),
+        dynamic=DynamicConfig(learning_rates=(0.5,), decays=(0.0,), segment=4),
     )
     adapting = tune(model, config, entry, long_lines, long_lines)
     segments = list(adapting.segments(long_lines))

@@ -19,7 +19,6 @@ from textmill.adapting.dynamic import gradient_rms, read_dynamically
 from textmill.adapting.stream import Scored, read_stream
 from textmill.base.errors import UserError
 from textmill.base.progress import Progress
-from textmill.neural.columns import Columns
 from textmill.neural.config import NetworkConfig
 from textmill.neural.model import NetworkModel
 from textmill.neural.network import Network
@@ -123,8 +122,8 @@ def tune(
     dynamic, cache = None, None
     if config.dynamic:
         text = TrainingText(train, model.vocabulary, network.seed)
-        columns = Columns(text, batch=network.batch, bptt=network.bptt, seed=network.seed)
-        rms = gradient_rms(model.network, columns, batch=network.batch)
+        segment = config.dynamic.segment
+        rms = gradient_rms(model.network, text, segment=segment, seed=network.seed)
         dynamic = _tune_dynamic(model.network, rms, config.dynamic, quarter)
     if config.cache:
         without = Adapting(model.network, rms, Settings(None, dynamic))

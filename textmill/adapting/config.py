@@ -40,7 +40,7 @@ class DynamicConfig:
     to the trained ones. segment: tokens that are scored before they are learnt from together.
     """
 
-    learning_rates: tuple[float, ...] = (0.0001, 0.0002)
+    learning_rates: tuple[float, ...] = (0.003, 0.02)
     decays: tuple[float, ...] = (0.001,)
     segment: int = 20
 

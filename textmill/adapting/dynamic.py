@@ -4,10 +4,12 @@ After each segment has been scored the network takes one step of gradient descen
 
     w <- w - learning_rate * g / (rms + epsilon) + decay * pull * (w_trained - w)
 
-rms is the root of the mean squared gradient of each weight over the training text: a weight that
-training moves a lot may move a lot here. pull is rms over its mean (at most 1 / decay, so that no
-weight is drawn beyond its trained value): a weight that moves a lot is also drawn back more.
-epsilon, a share of the mean rms, bounds the step of weights that training hardly ever moves.
+rms is the root of the mean squared gradient of each weight over segments from all over the training
+text: a weight that such a segment moves a lot may move a lot here. pull is rms over its mean (at
+most 1 / decay, so that no weight is drawn beyond its trained value): a weight that moves a lot is
+also drawn back more. epsilon is many times the mean rms, so the steps are nearly those of plain
+gradient descent: with a small one the vectors of rare words, which have a gradient once in a
+thousand segments and a large one then, leap (measured: docs/results.md).
 
 Costs, an LSTM of 2 x 450 over 33,278 words, adaptive and tied (6.8 M weights): a segment of 20
 tokens takes about 50 ms of one core, half of them in the LSTM, a quarter in moving all weights.
@@ -24,32 +26,40 @@ from textmill.neural.chunk import PADDING, Chunk
 from textmill.neural.columns import Columns
 from textmill.neural.inside import evaluating
 from textmill.neural.network import Network
-from textmill.neural.state import State, detached, pieces
+from textmill.neural.state import State, pieces
+from textmill.neural.text import TrainingText
 from textmill.shards.reader import Lines
 
-CHUNKS = 100
-"""Chunks of the training text that the gradients' statistics are taken over."""
-EPSILON = 1.0
-"""As a share of the mean rms."""
+SEGMENTS = 600
+"""Of the training text, over which the gradients' statistics are taken."""
+EPSILON = 100.0
+"""In mean rms."""
 
 
-def gradient_rms(network: Network, columns: Columns, *, batch: int) -> list[Tensor]:
-    """Root mean squared gradient of each parameter over the first chunks of the training columns.
+def gradient_rms(network: Network, text: TrainingText, *, segment: int, seed: int) -> list[Tensor]:
+    """Root mean squared gradient of each parameter over segments, one at a time, as they will come.
 
-    The columns stand all over the text, so the first chunk already comes from everywhere.
+    They stand all over the text, each behind another one that gives it a state.
     """
+    batch = min(max(len(text) // (2 * segment), 1), SEGMENTS)
+    columns = Columns(text, batch=batch, bptt=segment, seed=seed)
     weights = list(evaluating(network).parameters())
     squares = [torch.zeros_like(weight) for weight in weights]
     state = network.zero_state(batch)
-    chunks = min(columns.chunks, CHUNKS)
-    for step in range(chunks):
-        chunk = columns.chunk(step)
-        loss, state = _chunk_loss(network, chunk, state)
+    if columns.chunks > 1:
+        with torch.no_grad():
+            _, state = _chunk_loss(network, columns.chunk(0), state)
+    chunk = columns.chunk(min(1, columns.chunks - 1))
+    for column in range(batch):
+        one = slice(column, column + 1)
+        mine = chunk.columns(one)
+        if bool((mine.targets == PADDING).all()):
+            continue
+        loss, _ = _chunk_loss(network, mine, tuple(part[:, one].contiguous() for part in state))
         for square, gradient in zip(squares, gradients_of(loss, weights), strict=True):
             if gradient is not None:
                 square.addcmul_(gradient, gradient)
-        state = detached(state)
-    return [(square / chunks).sqrt() for square in squares]
+    return [(square / batch).sqrt() for square in squares]
 
 
 def _chunk_loss(network: Network, chunk: Chunk, state: State) -> tuple[Tensor, State]:
