@@ -11,7 +11,7 @@ also drawn back more. epsilon is many times the mean rms, so the steps are nearl
 gradient descent: with a small one the vectors of rare words, which have a gradient once in a
 thousand segments and a large one then, leap (measured: docs/results.md).
 
-Costs, an LSTM of 2 x 450 over 33,278 words, adaptive and tied (6.8 M weights): a segment of 20
+Costs, an LSTM of 2 x 450 over 33,278 words, adaptive and tied (8.9 M weights): a segment of 20
 tokens takes about 50 ms of one core, half of them in the LSTM, a quarter in moving all weights.
 """
 
