@@ -165,9 +165,10 @@ def _record_cost(seconds: float) -> None:
     unit = 1024 if sys.platform == "linux" else 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     stage = " ".join([_stage_name(), *sys.argv[1:]])
+    before = facts.to_add_to(fingerprint()).get("seconds_before", 0.0)
     record(
         stage=stage,
-        seconds=round(seconds + facts.read(fingerprint()).get("seconds_before", 0.0), 3),
+        seconds=round(seconds + before, 3),
         peak_memory_bytes=peak,
         versions=facts.versions(),
         **facts.commit(),

@@ -250,6 +250,14 @@ def test_seconds_until_a_checkpoint_count_too(step):
     assert facts.read(settings.fingerprint())["seconds"] < 100
 
 
+def test_damaged_facts_do_not_fail_a_step(step):
+    settings.run(lambda: None)
+    (file,) = (step / layout.FACTS).iterdir()
+    file.write_text('{"seconds": 1')
+    settings.run(lambda: None)
+    assert facts.read(settings.fingerprint())["stage"] == "adapt m"
+
+
 def test_where_facts_cannot_be_kept_work_in_progress_stays(step):
     def work():
         settings.scratch().mkdir(parents=True)

@@ -11,7 +11,6 @@ one without sentence boundaries.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -173,8 +172,7 @@ class _Reader:
         names = ["<unk>" if word == "<UNK>" else word for word in words]
         if self._vocabulary is None:
             own = [token_of(name) for name in names if name not in RESERVED]
-            if len(set(own)) < len(own):
-                raise self._twice(own, names, places)
+            self._check_each_once(names, places)
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
             self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
         reserved = self._vocabulary.reserved
@@ -191,11 +189,16 @@ class _Reader:
             self._ids[name] = int(ids[row])
         return ids[None, :]
 
-    def _twice(self, own: list[str], names: list[str], places: list[int]) -> UserError:
-        repeated = {token for token, count in Counter(own).items() if count > 1}
-        rows = [row for row, name in enumerate(names) if token_of(name) in repeated]
-        what = f"{names[rows[1]]!r} is there twice among the unigrams"
-        return self._wrong(what, places[rows[1]])
+    def _check_each_once(self, names: list[str], places: list[int]) -> None:
+        """Of those that are no reserved names, however they are written."""
+        there: set[str] = set()
+        for name, place in zip(names, places, strict=True):
+            if name in RESERVED:
+                continue
+            token = token_of(name)
+            if token in there:
+                raise self._wrong(f"{name!r} is there twice among the unigrams", place)
+            there.add(token)
 
     def _word_ids(self, words: list[str], places: list[int], n: int) -> np.ndarray:
         known = self._ids

@@ -21,12 +21,16 @@ NOT_LOCK = ":(exclude)dvc.lock"
 
 
 def record(fingerprint: str, facts: dict[str, Any], root: Path = Path()) -> None:
-    """Add facts to those of this fingerprint; a damaged file of them begins anew."""
+    """Add facts to those of this fingerprint."""
+    write_json(_path(fingerprint, root), {**to_add_to(fingerprint, root), **facts})
+
+
+def to_add_to(fingerprint: str, root: Path = Path()) -> dict[str, Any]:
+    """The facts of this fingerprint; none where their file is damaged, which is written anew."""
     try:
-        known = read(fingerprint, root)
+        return read(fingerprint, root)
     except UserError:
-        known = {}
-    write_json(_path(fingerprint, root), {**known, **facts})
+        return {}
 
 
 def read(fingerprint: str, root: Path = Path()) -> dict[str, Any]:
