@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.faults import documents_table
-from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
+from textmill.shards.pieces import Piece, cut, plan_pieces
 
 lines = st.lists(st.sampled_from(["", "a", "\u00e9\u00e9 b", "c" * 30]), min_size=1, max_size=12)
 
@@ -57,7 +57,7 @@ def test_a_text_column_may_be_of_either_width_and_in_chunks(kind):
     assert [cut(chunked, p)["text"].to_pylist() for p in pieces] == [
         cut(whole, p)["text"].to_pylist() for p in pieces
     ]
-    assert [cut(chunked, p)["text"][0].as_py() for p in pieces][1:3] == ["b\n" * 3, "b\n"]
+    assert [cut(chunked, p)["text"][0].as_py() for p in pieces][1:3] == ["b\n" * 2] * 2
 
 
 def test_a_part_of_a_document_is_not_copied():
@@ -68,7 +68,11 @@ def test_a_part_of_a_document_is_not_copied():
     assert part.to_pylist() == ["abc\n" * 250]
 
 
-def test_the_default_corpora_fit_into_one_piece():
-    """WikiText-2's training text, the largest of them, has 10.8 million bytes: one shard a split."""
-    assert plan_pieces(documents_table(["x" * 49 + "\n"] * 220_000)) == [Piece(0, 220_000)]
-    assert BYTES_A_PIECE > 50 * 220_000
+def test_a_text_a_little_larger_than_a_piece_is_halved():
+    """WikiText-2's training text has 10.8 million bytes: no worker waits for the other."""
+    line = "x" * 49 + "\n"
+    lines = documents_table([line] * 216_000)
+    assert plan_pieces(lines) == [Piece(0, 108_000), Piece(108_000, 216_000)]
+    first, second = plan_pieces(documents_table([line * 216_000]))
+    assert first.stop == second.start == 5_400_000
+    assert len(plan_pieces(documents_table([line * 160_000]))) == 1, "what fits is one shard"

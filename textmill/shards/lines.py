@@ -11,12 +11,13 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from textmill.base.compiled import read_only
 from textmill.shards.pieces import BYTES_A_PIECE, Piece, cut, plan_pieces
 from textmill.tokenizers import kernels
 from textmill.tokenizers.strings import flat_bytes, from_flat
 
-_BYTES_TO_LEARN_FROM = BYTES_A_PIECE // 4
-"""So that threads share a text of some megabytes too."""
+_BYTES_TO_LEARN_FROM = BYTES_A_PIECE // 8
+"""So that threads share a text of some megabytes too, and take the same memory again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,14 @@ def lines_of(documents: pa.Table, first_row: int = 0) -> TextLines:
     """All lines of a table of documents, whose first row has the number `first_row`."""
     texts = documents["text"]
     data, bounds = flat_bytes(texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks())
-    n_lines = int(np.count_nonzero(data == kernels.LINE_FEED))
-    text, offsets = np.empty(len(data) + 1, np.uint8), np.empty(n_lines + 2, np.int64)
-    n_bytes = kernels.drop_line_ends(data, text, offsets)
-    offsets = offsets[: n_lines + 1]
-    # With the line ends themselves, line i ends i + 1 bytes later.
-    line_ends = offsets[1:] + np.arange(n_lines)
+    line_ends = np.flatnonzero(data == kernels.LINE_FEED)
+    offsets = np.zeros(len(line_ends) + 1, np.int64)
+    offsets[1:] = line_ends - np.arange(len(line_ends))
+    text = np.empty(offsets[-1], np.uint8)
+    kernels.drop_line_ends(data, read_only(line_ends), text)
     rows = np.arange(first_row, first_row + len(documents), dtype=np.int32)
     doc = np.repeat(rows, np.diff(np.searchsorted(line_ends, bounds)))
-    return TextLines(from_flat(text[:n_bytes], offsets), doc)
+    return TextLines(from_flat(text, offsets), doc)
 
 
 def pieces_of(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-BYTES_A_PIECE = 16 << 20
-"""Bytes of text. Encoding takes about ten times as much memory for a while."""
+BYTES_A_PIECE = 8 << 20
+"""Bytes of text at most. Encoding takes about ten times as much memory for a while."""
 _WINDOW = 1 << 16
 
 
@@ -33,13 +33,15 @@ class Piece:
 def plan_pieces(documents: pa.Table, bytes_a_piece: int = BYTES_A_PIECE) -> list[Piece]:
     """The pieces of a cleaned split, in order; one empty piece for a table without rows.
 
-    A piece holds less than two times `bytes_a_piece` and its last line.
+    A piece holds less than two times `bytes_a_piece` and its last line. The pieces of a large
+    document are of one size, and so are those of small ones, so that no worker waits for another.
     """
     if not len(documents):
         return [Piece(0, 0)]
     sizes = documents["n_bytes"].to_numpy()
     is_large = sizes > bytes_a_piece
-    piece_of = (np.cumsum(sizes) - sizes) // bytes_a_piece
+    ends = np.cumsum(sizes)
+    piece_of = (ends - sizes) // _even(int(ends[-1]), bytes_a_piece)
     begins = np.diff(piece_of, prepend=-1) != 0
     begins |= is_large
     begins[1:] |= is_large[:-1]
@@ -64,11 +66,18 @@ def cut(documents: pa.Table, piece: Piece) -> pa.Table:
     return pa.table({"text": pa.Array.from_buffers(pa.large_string(), 1, buffers)})
 
 
+def _even(size: int, most: int) -> int:
+    """How large each of the fewest parts of `size` is that have at most `most`; at least 1."""
+    n = max(-(-size // most), 1)
+    return max(-(-size // n), 1)
+
+
 def _parts(documents: pa.Table, row: int, bytes_a_piece: int) -> Iterator[Piece]:
     data, begin, end = _text(documents, row)
+    step = _even(end - begin, bytes_a_piece)
     start = begin
     while start < end:
-        stop = _after_line(data, min(start + bytes_a_piece, end) - 1, end)
+        stop = _after_line(data, min(start + step, end) - 1, end)
         yield Piece(row, row + 1, start - begin, stop - begin)
         start = stop
 

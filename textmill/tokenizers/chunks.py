@@ -12,6 +12,9 @@ close to a tie may fall another way further on (in WikiText-2, one line in 1,500
 lines, and so is any model whose pieces hold inner spaces.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain, pairwise
 
 import numpy as np
@@ -70,23 +73,28 @@ class _BytesOf:
 
     def __init__(self, processor: spm.SentencePieceProcessor, names: list[str]) -> None:
         texts = [
-            bytes([int(name[3:5], 16)])  # <0x1F>
-            if processor.is_byte(piece)
-            else b""
-            if processor.is_control(piece) or processor.is_unknown(piece)
+            _of_special(processor, piece, name)
+            if name.startswith("<")  # as all of them do
             else name.replace(SPACE_MARK, " ").encode()
             for piece, name in enumerate(names)
         ]
         self._flat = np.frombuffer(b"".join(texts), np.uint8)
         self._lengths = np.array([len(text) for text in texts], np.int64)
-        self._starts = offsets_of(self._lengths)
+        self._starts = read_only(offsets_of(self._lengths))
 
     def gather(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """uint8 bytes of pieces, one after the other, and int64 offsets of the pieces in them."""
-        lengths = self._lengths[ids]
-        offsets = offsets_of(lengths)
-        places = np.arange(offsets[-1]) + np.repeat(self._starts[ids] - offsets[:-1], lengths)
-        return self._flat[places], offsets
+        offsets = offsets_of(self._lengths[ids])
+        found = np.empty(offsets[-1], np.uint8)
+        kernels.gather(self._flat, self._starts, read_only(ids), found)
+        return found, offsets
+
+
+def _of_special(processor: spm.SentencePieceProcessor, piece: int, name: str) -> bytes:
+    if processor.is_byte(piece):
+        return bytes([int(name[3:5], 16)])  # <0x1F>
+    is_reserved = processor.is_control(piece) or processor.is_unknown(piece)
+    return b"" if is_reserved else name.encode()
 
 
 class _Known:
@@ -116,7 +124,8 @@ class _Known:
         together = "".join(texts)
         has_signs = any(sign in together for sign in _ESCAPES)
         escaped = [escape(text) for text in texts] if has_signs else texts
-        encoded = self._processor.encode(escaped, out_type=int, num_threads=1)
+        with _no_garbage_collection():
+            encoded = self._processor.encode(escaped, out_type=int, num_threads=1)
         lengths = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
         ids = np.fromiter(chain.from_iterable(encoded), np.uint32, count=int(lengths.sum()))
         lossy = self._are_lossy(ids, offsets_of(lengths), escaped)
@@ -140,6 +149,18 @@ class _Known:
         offsets = offsets_of(self.lengths)
         kernels.gather(read_only(self._ids), read_only(offsets), read_only(rows), gathered)
         return gathered
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A list a chunk makes the collector look through all that is imported: 50 ms, for no cycle."""
+    is_on = gc.isenabled()  # a thread that finds it off leaves it to the one that turned it off
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
 
 
 def _cut(flat: np.ndarray, bounds: np.ndarray) -> list[bytes]:

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.strings import Units, from_flat, units_of
+from textmill.tokenizers.strings import Units, eight_from_everywhere, from_flat, units_of
 
 _ROWS = 1 << 9
 _BYTES = 1 << 13
-_SHORTEST = 9
 _NO_WEIGHTS = read_only(np.zeros(0, np.int64))
 
 
@@ -23,7 +22,7 @@ class TokenTable:
 
     def __init__(self) -> None:
         self._n = 0
-        self._slots = np.zeros((4 * _ROWS, 2), np.uint64)
+        self._slots = np.zeros((2 * _ROWS, 2), np.uint64)
         self._counts = np.empty(_ROWS, np.int64)
         self._offsets = np.zeros(_ROWS + 1, np.int64)
         self._texts = np.empty(_BYTES, np.uint8)
@@ -61,8 +60,7 @@ class TokenTable:
         self, units: Units, weights: np.ndarray, first: int, rows: np.ndarray, *, adds: bool
     ) -> int:
         done, n = kernels.intern(
-            read_only(units.data),
-            _eight_bytes_from_everywhere(units.data),
+            eight_from_everywhere(units.data),
             read_only(units.starts),
             read_only(units.ends),
             read_only(weights),
@@ -71,6 +69,7 @@ class TokenTable:
             self._slots,
             self._offsets,
             self._texts,
+            eight_from_everywhere(self._texts),
             self._counts,
             self._n,
             adds,
@@ -98,16 +97,6 @@ def table_of(tokens: pa.Array) -> TokenTable:
     if len(table) != len(tokens):
         raise ValueError("a vocabulary holds each token once")
     return table
-
-
-def _eight_bytes_from_everywhere(data: np.ndarray) -> np.ndarray:
-    """At every byte but the last seven, it and the seven after it as one integer.
-
-    No copy but of less than nine bytes: NumPy gives an array of one number another type to numba.
-    """
-    if len(data) < _SHORTEST:
-        data = np.append(data, np.zeros(_SHORTEST - len(data), np.uint8))
-    return read_only(np.ndarray((len(data) - 7,), np.uint64, buffer=data.data, strides=(1,)))
 
 
 def _doubled(array: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from textmill.base.compiled import read_only
 from textmill.tokenizers import kernels
-from textmill.tokenizers.strings import Units, flat_bytes
+from textmill.tokenizers.strings import Units, eight_from_everywhere, flat_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ def split_words(lines: pa.Array) -> Words:
     most = (len(data) + len(lines)) // 2 + 2
     starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
     offsets = np.empty(len(lines) + 1, np.int64)
-    lossy_lines = kernels.find_words(data, bounds, starts, ends, offsets)
+    eight = eight_from_everywhere(data)
+    lossy_lines = kernels.find_words(eight, bounds, starts, ends, offsets)
     n = int(offsets[-1])
     units = Units(data, read_only(starts[:n]), read_only(ends[:n]))
     return Words(units, offsets, lossy_lines)

@@ -15,8 +15,9 @@ from textmill.base.compiled import read_only
 from textmill.base.errors import UserError
 
 SPACE = 0x20
-BYTES_A_BLOCK = 1 << 18
+BYTES_A_BLOCK = 1 << 19
 """What is split and looked up at once: its arrays are used again while they are in the cache."""
+_SHORTEST = 9
 
 
 def as_column(texts: Sequence[str]) -> pa.LargeStringArray:
@@ -37,7 +38,8 @@ def flat_bytes(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
     Both are read-only. No copy of the bytes where the column is a large_string.
     """
-    column = column.cast(pa.large_string())
+    if not pa.types.is_large_string(column.type):
+        column = column.cast(pa.large_string())
     if len(column) == 0:
         return read_only(np.zeros(0, np.uint8)), read_only(np.zeros(1, np.int64))
     _, offsets, data = column.buffers()
@@ -91,3 +93,13 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def eight_from_everywhere(data: np.ndarray) -> np.ndarray:
+    """At every byte but the last seven, it and the seven after it as one integer.
+
+    No copy but of less than nine bytes: NumPy gives an array of one number another type to numba.
+    """
+    if len(data) < _SHORTEST:
+        data = np.append(data, np.zeros(_SHORTEST - len(data), np.uint8))
+    return read_only(np.ndarray((len(data) - 7,), np.uint64, buffer=data.data, strides=(1,)))

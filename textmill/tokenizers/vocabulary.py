@@ -129,8 +129,10 @@ class Vocabulary:
 
     def ids_of(self, tokens: Units) -> np.ndarray:
         """Ids (`dtype`) of tokens of a text; UNKNOWN where the vocabulary lacks one."""
-        rows = self._table.rows_of(tokens)
-        return np.where(rows < 0, UNKNOWN, rows + len(self.reserved)).astype(self.dtype)
+        ids = self._table.rows_of(tokens)
+        ids += len(self.reserved)
+        ids[ids < len(self.reserved)] = UNKNOWN
+        return ids.astype(self.dtype)
 
     @cached_property
     def _table(self) -> TokenTable:
