@@ -6,7 +6,7 @@ values. A column is an array of uint64, so a file of them is mapped and shared, 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from textmill.ngram import unary
 from textmill.ngram.threads import over_ranges
 from textmill.ngram.unary import UNARY, first_line, read
 
+U: Any = np.uint64  # for mypy, which takes it for no index
 Precision = Literal["double", "single", "coded"]
 
 DOUBLE, SINGLE, CODED = 64, 31, 8
@@ -132,18 +133,19 @@ def _pack(values: np.ndarray, bits: int, data: np.ndarray) -> None:
 def integer(data: np.ndarray, bits: int, row: int) -> np.uint64:
     """The number in a row of a column of fewer than 64 bits."""
     # Two words are read whether the number lies in both or not: a branch would be guessed wrong.
-    at = row * bits
-    place, shift = at >> 6, np.uint64(at & 63)
-    upper = (data[place + 1] << np.uint64(1)) << (np.uint64(63) - shift)
+    # Places are unsigned: of a signed one numba looks whether it counts from the end.
+    at = U(row) * U(bits)
+    place, shift = at >> U(6), at & U(63)
+    upper = (data[place + U(1)] << U(1)) << (U(63) - shift)
     value = (data[place] >> shift) | upper
-    return value & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+    return value & ((U(1) << U(bits)) - U(1))
 
 
 @Kernel
 def number(data: np.ndarray, bits: int, codes: np.ndarray, row: int) -> float:
     """The float64 in a row, whatever its precision."""
     if bits == DOUBLE:
-        return np.uint64(data[row]).view(np.float64)
+        return np.uint64(data[U(row)]).view(np.float64)
     code = integer(data, bits, row)
     if bits == SINGLE:
         return np.float64(np.uint32(code).view(np.float32))

@@ -76,12 +76,12 @@ def write_splits(
     middle size, and nobody else for a small one.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {split: read_table(path) for split, path in splits.items()}
+    plans = {split: _plan(path, bytes_a_piece) for split, path in splits.items()}
     stamp = max((file.stat().st_mtime_ns for file in vocabulary.rglob("*")), default=0)
     tasks = [
         Task(split, path, piece, folder / f"{split}-{number:05d}.arrow", load, vocabulary, stamp)
         for split, path in splits.items()
-        for number, piece in enumerate(plan_pieces(tables[split], bytes_a_piece))
+        for number, piece in enumerate(plans[split][1])
     ]
     size = sum(path.stat().st_size for path in splits.values())
     alone = executor is None and size < BYTES_FOR_THREADS
@@ -90,7 +90,13 @@ def write_splits(
     by_split = {
         split: [shard for _, shard in done] for split, done in groupby(shards, lambda x: x[0].split)
     }
-    return {split: split_entry(len(tables[split]), by_split[split]) for split in splits}
+    return {split: split_entry(plans[split][0], by_split[split]) for split in splits}
+
+
+def _plan(path: Path, bytes_a_piece: int) -> tuple[int, list[Piece]]:
+    """Documents and pieces of a split; its file is let go of, since what was looked at counts."""
+    documents = read_table(path)
+    return len(documents), plan_pieces(documents, bytes_a_piece)
 
 
 def work(task: Task) -> Shard:
