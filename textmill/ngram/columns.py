@@ -6,16 +6,15 @@ values. A column is an array of uint64, so a file of them is mapped and shared, 
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from textmill.base.compiled import Kernel
 from textmill.ngram import unary
 from textmill.ngram.threads import over_ranges
-from textmill.ngram.unary import UNARY, first_line, read
+from textmill.ngram.unary import UNARY, U, first_line, read
 
-U: Any = np.uint64  # for mypy, which takes it for no index
 Precision = Literal["double", "single", "coded"]
 
 DOUBLE, SINGLE, CODED = 64, 31, 8

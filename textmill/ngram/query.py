@@ -16,6 +16,7 @@ import numpy as np
 from textmill.base.compiled import Kernel
 from textmill.ngram.columns import end, end_place, integer, number
 from textmill.ngram.prefetch import prefetch
+from textmill.ngram.unary import U
 
 NONE = -1
 AT_ONCE = 128
@@ -67,10 +68,10 @@ def _choose(
     ends, ends_bits, _ = below_ends
     backoffs, backoffs_bits, _ = below_backoffs
     for i in range(min(AT_ONCE, len(words) - block)):
-        at = block + i
+        before = U(block + i - 1)
         context = NONE
-        if at > 0:
-            context = begin if words[at - 1] == reset else contexts[at - 1]
+        if block + i > 0:
+            context = begin if words[before] == reset else contexts[before]
         found[0, i] = context
         if context != NONE:
             prefetch(ends, end_place(ends, ends_bits, context))

@@ -9,10 +9,13 @@ names its line, and between two hints the line is found by binary search. (Jacob
 In a column: the lines, the hints, the number of lines. `UNARY` stands for its bits a number.
 """
 
+from typing import Any
+
 import numpy as np
 
 from textmill.base.compiled import Kernel
 
+U: Any = np.uint64
 UNARY = 0
 WORDS, PAYLOAD = 8, 448
 HINTED = 128
@@ -53,34 +56,34 @@ def _write(values: np.ndarray, lines: int, data: np.ndarray) -> None:
 @Kernel
 def first_line(data: np.ndarray, row: int) -> np.int64:
     """Where the line begins that has the row, or one a little before."""
-    lines = np.int64(data[len(data) - 1])
-    return WORDS * np.int64(data[WORDS * lines + (row >> 7)])
+    lines = data[U(len(data) - 1)]
+    return np.int64(U(WORDS) * data[U(WORDS) * lines + (U(row) >> U(7))])
 
 
 @Kernel
 def read(data: np.ndarray, row: int) -> np.int64:
-    """The number in a row."""
-    hint = WORDS * np.int64(data[len(data) - 1]) + (row >> 7)
-    low, high = np.int64(data[hint]), np.int64(data[hint + 1])
+    """The number in a row. Places are unsigned, as in `columns.integer`."""
+    hint = U(WORDS) * data[U(len(data) - 1)] + (U(row) >> U(7))
+    low, high = data[hint], data[hint + U(1)]
     while low < high:  # the last line with no more than `row` ones before it
-        middle = (low + high + 1) >> 1
-        if np.int64(data[WORDS * middle]) <= row:
+        middle = (low + high + U(1)) >> U(1)
+        if data[U(WORDS) * middle] <= U(row):
             low = middle
         else:
-            high = middle - 1
-    left = row - np.int64(data[WORDS * low])
-    at = WORDS * low + 1
+            high = middle - U(1)
+    left = row - np.int64(data[U(WORDS) * low])
+    at = U(WORDS) * low + U(1)
     ones = count_ones(data[at])
     while left >= ones:
         left -= ones
-        at += 1
+        at += U(1)
         ones = count_ones(data[at])
     word = data[at]
     for _ in range(left):
-        word &= word - np.uint64(1)
-    lowest = word & (~word + np.uint64(1))
-    bit = ((at - WORDS * low - 1) << 6) + count_ones(lowest - np.uint64(1))
-    return np.int64(PAYLOAD * low + bit - row)
+        word &= word - U(1)
+    lowest = word & (~word + U(1))
+    bit = ((at - U(WORDS) * low - U(1)) << U(6)) + U(count_ones(lowest - U(1)))
+    return np.int64(U(PAYLOAD) * low + bit) - row
 
 
 @Kernel
