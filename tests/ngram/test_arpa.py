@@ -10,10 +10,8 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.ngram.arpa_read import read_arpa
 from textmill.ngram.arpa_write import write_arpa
-from textmill.ngram.config import NgramConfig
-from textmill.ngram.estimate import estimate
 from textmill.ngram.tables import unpack
-from textmill.tokenizers.vocabulary import BEGIN, END, from_tokens
+from textmill.tokenizers.vocabulary import BEGIN, END
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES = (GOLDEN / "eight_sentences.txt").read_text().splitlines()
@@ -93,18 +91,6 @@ def test_every_number_of_an_lmplz_file(train):
             rtol=0,
             atol=1e-6,
         )
-
-
-def test_tokens_that_hold_spaces_or_look_reserved(tmp_path):
-    odd = ["<unk>", "</s>", " a", "a", "\t", "\\", "\\x20", "\u00a0", "é"]
-    vocabulary, _ = from_tokens(odd, scheme="test")
-    tokens = np.array([3, 4, 5, 6, 7, 8, 9, 10, 11, END, 3, 3, 4, END], np.uint16)
-    config = NgramConfig("test", "kneser_ney", 2)
-    model = estimate(tokens, np.array([0, 10, 14]), vocabulary, config)
-    write_arpa(model, tmp_path / "odd.arpa")
-    again = read_arpa(tmp_path / "odd.arpa")
-    assert again.vocabulary.tokens.equals(vocabulary.tokens)
-    np.testing.assert_allclose(nats(again, tokens[None, :]), nats(model, tokens[None, :]), 1e-6)
 
 
 @pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)])

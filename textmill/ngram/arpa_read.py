@@ -2,12 +2,12 @@ r"""Reads ARPA files, tolerantly: what other toolkits write, where its meaning i
 
 Taken: spaces or tabs anywhere between fields, a tab or spaces around the counts of the header,
 CRLF, missing or extra blank lines, text before `\data\`, `\2-ngrams:` beside `\2-grams:`, an
-empty highest order, no backoff column at any order, `-inf`, a decimal comma, `<UNK>`. A context
-that is not listed is put in with the probability that its own backoff gives it. Refused, with the
-line: a header that counts something else than follows, a word that is no unigram, a positive
-logarithm, a missing `<s>` or `</s>`, an n-gram that is there twice, an order without n-grams below
-one with some, the end of the file before `\end\`. Where `</s>` stands inside n-grams the model is
-one without sentence boundaries.
+empty highest order, no backoff column at any order, `-inf`, a decimal comma, `<UNK>` where there
+is no `<unk>`. A context that is not listed is put in with the probability that its own backoff
+gives it. Refused, with the line: a header that counts something else than follows, a word that is
+no unigram, a positive logarithm, a missing `<s>` or `</s>`, an n-gram that is there twice, an order
+without n-grams below one with some, the end of the file before `\end\`. Where `</s>` stands inside
+n-grams the model is one without sentence boundaries.
 """
 
 import re
@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.ngram.arpa_names import token_of
-from textmill.ngram.arpa_tables import Listed, tables_of
+from textmill.ngram.arpa_names import token_of, unknown_name
+from textmill.ngram.arpa_tables import Listed, repeated, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
 from textmill.tokenizers.strings import as_column, units_of
-from textmill.tokenizers.vocabulary import END, RESERVED, Vocabulary
+from textmill.tokenizers.vocabulary import END, RESERVED, UNKNOWN, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
@@ -169,36 +169,27 @@ class _Reader:
             raise self._wrong(f"{field!r} is no number", place) from None
 
     def _unigram_ids(self, words: list[str], places: list[int]) -> np.ndarray:
-        names = ["<unk>" if word == "<UNK>" else word for word in words]
+        unknown = unknown_name(words, self._vocabulary)
         if self._vocabulary is None:
-            own = [token_of(name) for name in names if name not in RESERVED]
-            self._check_each_once(names, places)
+            names = (word for word in words if word not in (unknown, *RESERVED[1:]))
+            own = [*dict.fromkeys(map(token_of, names))]
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
             self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
-        reserved = self._vocabulary.reserved
+        reserved = (unknown, *self._vocabulary.reserved[1:])
         ids = self._vocabulary.ids_of(
-            units_of(as_column([token_of(name) for name in names]))
+            units_of(as_column([token_of(word) for word in words]))
         ).astype(int)
-        for row, name in enumerate(names):
-            if name in reserved:
-                ids[row] = reserved.index(name)
-            elif ids[row] == 0:
-                raise self._wrong(f"{name!r} is not in the vocabulary", places[row])
-            if name in self._ids:
-                raise self._wrong(f"{name!r} is there twice among the unigrams", places[row])
-            self._ids[name] = int(ids[row])
+        for row, word in enumerate(words):
+            if word in reserved:
+                ids[row] = reserved.index(word)
+            elif ids[row] == UNKNOWN:
+                raise self._wrong(f"{word!r} is not in the vocabulary", places[row])
+            self._ids[word] = int(ids[row])
+        twice = repeated(ids)
+        if twice is not None:
+            what = f"{words[twice]!r} is there twice among the unigrams"
+            raise self._wrong(what, places[twice])
         return ids[None, :]
-
-    def _check_each_once(self, names: list[str], places: list[int]) -> None:
-        """Of those that are no reserved names, however they are written."""
-        there: set[str] = set()
-        for name, place in zip(names, places, strict=True):
-            if name in RESERVED:
-                continue
-            token = token_of(name)
-            if token in there:
-                raise self._wrong(f"{name!r} is there twice among the unigrams", place)
-            there.add(token)
 
     def _word_ids(self, words: list[str], places: list[int], n: int) -> np.ndarray:
         known = self._ids
@@ -206,9 +197,6 @@ class _Reader:
             flat = [known[word] for word in words]
         except KeyError:
             row = next(row for row, word in enumerate(words) if word not in known)
-            if words[row] == "<UNK>" and "<unk>" in known:
-                known["<UNK>"] = known["<unk>"]
-                return self._word_ids(words, places, n)
             what = f"{words[row]!r} is none of the unigrams"
             raise self._wrong(what, places[row // n]) from None
         return np.array(flat, np.int64).reshape(-1, n).T

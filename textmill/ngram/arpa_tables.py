@@ -37,8 +37,9 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
         starts = np.searchsorted(context_rows, np.arange(rows_below.shape[1] + 1))
         p, weights = np.full(words.shape[1], np.nan), np.ones(words.shape[1])
         at = find(orders[n - 1].words, words)
-        if len(at) and np.bincount(at).max() > 1:
-            raise ValueError(f"a {n}-gram is there twice: number {_repeated(at) + 1:,} of them")
+        twice = repeated(at)
+        if twice is not None:
+            raise ValueError(f"a {n}-gram is there twice: number {twice + 1:,} of them")
         p[at] = 10.0 ** orders[n - 1].log_p
         weights[at] = 10.0 ** orders[n - 1].log_backoff
         missing = np.isnan(p)
@@ -50,8 +51,10 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
     return tables
 
 
-def _repeated(rows: np.ndarray) -> int:
-    """The first place of a number that was there before."""
+def repeated(rows: np.ndarray) -> int | None:
+    """The first place of a number (0 or more) that was there before, None without one."""
+    if not len(rows) or np.bincount(rows).max() <= 1:
+        return None
     _, first = np.unique(rows, return_index=True)
     return int(np.setdiff1d(np.arange(len(rows)), first)[0])
 

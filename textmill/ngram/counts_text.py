@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from textmill.base.errors import UserError
 from textmill.base.files import replacing
-from textmill.ngram.arpa_names import ids_of_names, names_of, token_of
+from textmill.ngram.arpa_names import ids_of_names, names_of, token_of, unknown_name
 from textmill.ngram.arpa_tables import find, sorted_columns
 from textmill.ngram.count import OrderCounts
 from textmill.ngram.packed_text import reading, writing
@@ -84,8 +84,10 @@ def crosses_lines(counts: list[OrderCounts]) -> bool:
 def _own_vocabulary(unigrams: pa.Array, occurrences: np.ndarray) -> Vocabulary:
     """Of all unigrams that are no reserved names."""
     counts = Counter[str]()
-    for name, count in zip(unigrams.flatten().to_pylist(), occurrences.tolist(), strict=True):
-        if name not in (*RESERVED, "<UNK>"):
+    names = unigrams.flatten().to_pylist()
+    reserved = (*RESERVED, unknown_name(names))
+    for name, count in zip(names, occurrences.tolist(), strict=True):
+        if name not in reserved:
             counts[token_of(name)] += count
     types = pa.array(counts.keys(), pa.string())
     return from_counts(types, np.array([*counts.values()], np.int64), scheme="counts")[0]
