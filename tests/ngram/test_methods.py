@@ -8,16 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill.base.errors import UserError
 from textmill.ngram.config import NgramConfig
-from textmill.ngram.count import count_ngrams, sentence_stream
 from textmill.ngram.estimate import estimate
-from textmill.ngram.model import NgramModel
 from textmill.ngram.smoothing.good_turing import katz_ratios
-from textmill.ngram.smoothing.interpolation import Unigrams
-from textmill.ngram.smoothing.jelinek_mercer import LEAST, MOST
-from textmill.ngram.smoothing.jelinek_mercer import jelinek_mercer as jelinek_mercer_tables
-from textmill.ngram.tables import pack
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 EVENTS = (UNKNOWN, END, 3, 4, 5, 6)
@@ -156,61 +149,6 @@ def test_maximum_likelihood(train, probability):
     assert probability(model, "d", "never") == pytest.approx(1 / 6, rel=1e-14)
     unigram = train(["a b a b a b c", "d"], method="maximum_likelihood", order=1)
     assert probability(unigram, "a") == pytest.approx(3 / 10, rel=1e-14)
-
-
-def assert_best(nats, fitted):
-    """No weight can be moved a little without costing more."""
-    best = nats(fitted)
-    for n in range(len(fitted)):
-        for step in (-1e-3, 1e-3):
-            moved = fitted.copy()
-            moved[n] = np.clip(moved[n] + step, LEAST, MOST)
-            assert moved[n] == fitted[n] or nats(moved) > best
-
-
-def test_the_fitted_weights_are_the_best(encode):
-    lines = [[3, 4, 5], [3, 4, 3, 4], [5, 5, 4], [3], [4, 5, 3, 4, 5]] * 3
-    vocabulary = encode(["3 4 5 6"])[2]
-    held_out = columns([[3, 4, 5, 6], [4, 5, 3], [5, 4, 5, 5], []])
-    model = estimate(
-        *columns(lines), vocabulary, NgramConfig("word", "jelinek_mercer", 3), held_out=held_out
-    )
-    counts = Counts(lines, 3)
-
-    def nats(weights):
-        model.discounts = [(weight,) for weight in weights]
-        total = 0.0
-        history = (BEGIN,)
-        for word in held_out[0].tolist():
-            total -= np.log(jelinek_mercer(counts, word, history[-2:], model))
-            history = (BEGIN,) if word == END else (*history, word)[-2:]
-        return total
-
-    assert_best(nats, np.array(model.discounts)[:, 0])
-
-
-def test_the_fitted_weights_are_those_of_the_model_that_cutoffs_leave(encode):
-    """Best among their neighbours, where the orders above have lost their rare n-grams."""
-    lines = [[3, 4, 5], [3, 4, 3, 4], [5, 5, 4], [3], [4, 5, 3, 4, 5]] * 2 + [[5, 3, 3], [4, 4]]
-    text, held_out = columns(lines), columns([[3, 4, 5], [4, 4, 5, 3, 3], [5, 3, 4, 5, 5]])
-    vocabulary = encode(["3 4 5 6"])[2]
-    config = NgramConfig("word", "jelinek_mercer", 2, cutoffs=(0, 3))
-    fitted = np.array(estimate(*text, vocabulary, config, held_out=held_out).discounts)[:, 0]
-    counts = count_ngrams(sentence_stream(*text, len(vocabulary)), len(vocabulary), 2)
-
-    def nats(weights):
-        tables = jelinek_mercer_tables(counts, weights, Unigrams("all", True), (0, 3))
-        orders = list(pack(tables, "double"))
-        model = NgramModel(vocabulary, config, orders, ngrams=(0, 0))
-        return model.score(held_out[0][None, :], model.start(1))[0].sum()
-
-    assert_best(nats, fitted)
-
-
-def test_jelinek_mercer_wants_validation_text(encode):
-    *text, vocabulary = encode(["a b"])
-    with pytest.raises(UserError, match="fits its weights on validation text"):
-        estimate(*text, vocabulary, NgramConfig("word", "jelinek_mercer", 2))
 
 
 def test_cutoffs_leave_rare_ngrams_out_and_keep_the_sum(train, probability):

@@ -117,13 +117,16 @@ def lowest(table: OrderCounts, shares: Shares, unigrams: Unigrams) -> OrderTable
     if total == 0:
         probabilities = is_event / is_event.sum()
     else:
-        receives = is_event
-        unseen = is_event & (counts == 0)
-        if not unigrams.interpolate and np.any(unseen):
-            receives = unseen
+        receives = receivers(is_event, counts, unigrams)
         freed = ((1 - kept) * counts + taken + new).sum()
         probabilities = (kept * counts - taken) / total + freed / total * receives / receives.sum()
     return OrderTable(table.starts, table.words, probabilities, np.ones(0))
+
+
+def receivers(is_event: np.ndarray, counts: np.ndarray, unigrams: Unigrams) -> np.ndarray:
+    """Bool (V), which ids share what discounting takes from the unigrams."""
+    unseen = is_event & (counts == 0)
+    return unseen if not unigrams.interpolate and np.any(unseen) else is_event
 
 
 def events(unigram_counts: np.ndarray, event_space: EventSpace) -> np.ndarray:

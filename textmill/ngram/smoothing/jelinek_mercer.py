@@ -4,7 +4,8 @@
 
 lambda_n are fitted by expectation maximisation on text that the counts do not hold (validation):
 the likelihood is concave in the weights of each order given the others, and every round raises
-it. After a history that training never showed the order below stands alone.
+it. After a history that training never showed the order below stands alone. p(w|h') of the lowest
+order is what the model shares among the unigrams; tokens that it calls impossible have no say.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from textmill.ngram.smoothing.interpolation import (
     cutoff,
     events,
     interpolated,
+    receivers,
     sums_after,
 )
 from textmill.ngram.smoothing.kneser_ney import all_suffixes
@@ -59,12 +61,16 @@ def fit_weights(
     is none; contexts_NT: the row of its context in the order below, -1 likewise. What count
     cut-offs leave out of an order's share goes to the order below, as in the model.
     """
-    frequencies = _relative_frequencies(counts, rows_NT, contexts_NT, cutoffs)
+    occurrences = raw_counts(counts[0])
     is_event = events(counts[0].counts, unigrams.event_space)
-    uniform = 1 / is_event.sum()
+    receives = receivers(is_event, occurrences, unigrams)
+    possible = (receives | (occurrences > 0))[rows_NT[0]]
+    rows_NT, contexts_NT = rows_NT[:, possible], contexts_NT[:, possible]
+    floors_T = (receives / receives.sum())[rows_NT[0]]
+    frequencies = _relative_frequencies(counts, rows_NT, contexts_NT, cutoffs)
     weights = np.full(len(counts), 0.5)
     for _ in range(MOST_ROUNDS):
-        updated = _update(weights, *frequencies, uniform)
+        updated = _update(weights, *frequencies, floors_T)
         done = np.abs(updated - weights).max() < TOLERANCE
         weights = updated
         if done:
@@ -102,16 +108,17 @@ def _update(
     estimates_NT: np.ndarray,
     cut_NT: np.ndarray,
     known_NT: np.ndarray,
-    uniform: float,
+    floors_T: np.ndarray,
 ) -> np.ndarray:
     """One round of EM: how often each order was responsible, of the times that it was reached.
 
     An order is responsible for what it leaves to the one below in place of what is cut off, too.
+    floors_T: what the model gives each token where no order has seen it.
     """
     weights_NT = np.where(known_NT, weights[:, None], 0.0)
     p_NT = np.empty(estimates_NT.shape)  # of each order, all below it included
     own_NT = np.empty(estimates_NT.shape)
-    below = np.full(estimates_NT.shape[1], uniform)
+    below = floors_T
     for n in range(len(weights)):
         own_NT[n] = estimates_NT[n] + cut_NT[n] * below
         below = weights_NT[n] * own_NT[n] + (1 - weights_NT[n]) * below
