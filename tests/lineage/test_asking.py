@@ -1,4 +1,4 @@
-"""`textmill score`, `generate`, `export` and `estimate`, on a repository that no stage has run in."""
+"""`textmill score` and `generate`: the numbers of the stages, and what each model says of itself."""
 
 import gzip
 import itertools
@@ -8,126 +8,13 @@ import re
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
+from tests.lineage.asked import TEST, TEXT, WEIGHT, of_shards, scored
 from textmill.base.errors import UserError
-from textmill.base.files import write_json, write_table
-from textmill.cli.main import app
-from textmill.ngram.arpa_read import read_arpa
-from textmill.ngram.config import NgramConfig
-from textmill.ngram.estimate import estimate
-from textmill.ngram.storage import load, save
-from textmill.scoring.codec import load_codec
-from textmill.scoring.likelihood import token_nats
+from textmill.scoring.comparison import ROUNDED
 from textmill.scoring.mixture import mix
-from textmill.scoring.spelling import train_spelling
 from textmill.scoring.units import measure, scores_table
-from textmill.shards.reader import read_split
-from textmill.shards.work import write_splits
-from textmill.tokenizers import store
-from textmill.tokenizers.characters import CharConfig
-from textmill.tokenizers.words import WordConfig
-
-TEXT = [
-    "the mill turns the wheel", "the wheel turns the old mill", "", "the old wheel",
-    "a miller opened the mill", "the river turns the wheel of the old mill", "a b a b a b",
-]  # fmt: skip
-TEST = ["the old mill turns a wheel", "", "the zebra turns a b", "the river"]
-NGRAMS = {
-    "kn3": {"tokenizer": "word", "method": "kneser_ney", "order": 3},
-    "bigram": {"tokenizer": "word", "method": "additive", "order": 2, "k": 0.1},
-    "likelihood": {"tokenizer": "word", "method": "maximum_likelihood", "order": 2},
-    "char4": {"tokenizer": "char", "method": "kneser_ney", "order": 4},
-    "stupid": {"tokenizer": "word", "method": "stupid_backoff", "order": 3},
-    "running": {"tokenizer": "word", "method": "kneser_ney", "order": 3, "sentence_boundaries": False},
-}  # fmt: skip
-PARAMS = {
-    "tokenizers": {"word": {"kind": "word", "minimum_frequency": 2}, "char": {"kind": "char"}},
-    "ngrams": NGRAMS,
-    "networks": {"lstm": {"tokenizer": "word"}},
-    "adapted": {"cache": {"tokenizer": "word", "model": "lstm"}},
-    "mixtures": {"mix": {"first": "kn3", "second": "bigram"}},
-}
-GROUPS = ("ngrams", "networks", "adapted", "mixtures")
-GRAPH = {
-    "stages": {
-        f"scored_{group}": {
-            "foreach": f"${{{group}}}", "do": {"cmd": "x", "outs": ["scores/${key}"]},
-        }
-        for group in GROUPS
-    }
-}  # fmt: skip
-WEIGHT = 0.7
-
-
-def make_tokens(root, name, config):
-    """A tokenizer, its shards and the models over them."""
-    tokenizer, dropped = store.train(pa.array(TEXT, pa.large_string()), config)
-    folder, shards = root / "data/vocabulary" / name, root / "data/shards" / name
-    folder.mkdir(parents=True)
-    shards.mkdir(parents=True)
-    store.save(tokenizer, config, folder)
-    train_spelling(dropped, tokenizer.vocabulary, name).save(folder / "spelling")
-    sources = {split: root / f"{split}.documents" for split in ("train", "test")}
-    entries = write_splits(sources, lambda _: load_codec(folder), shards, shards)
-    fingerprint = tokenizer.vocabulary.fingerprint
-    write_json(
-        shards / "manifest.json", {"format": 1, "fingerprint": fingerprint, "splits": entries}
-    )
-    train = read_split(shards, "train")
-    for model, options in NGRAMS.items():
-        one = NgramConfig(**options)
-        if one.tokenizer == name:
-            bounds = train.offsets if one.sentence_boundaries else train.doc_offsets
-            made = estimate(train.tokens, bounds, tokenizer.vocabulary, one)
-            save(made, root / "models" / model)
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    root = tmp_path_factory.mktemp("asked")
-    for name, content in (("params.yaml", PARAMS), ("dvc.yaml", GRAPH)):
-        with (root / name).open("w") as file:
-            YAML(typ="safe").dump(content, file)
-    for split, lines in (("train", TEXT), ("test", TEST)):
-        text = "".join(f"{line}\n" for line in lines)
-        table = pa.table({"text": pa.array([text], pa.large_string()), "n_bytes": [len(text)]})
-        write_table(root / f"{split}.documents", table)
-    make_tokens(root, "word", WordConfig("word", minimum_frequency=2))
-    make_tokens(root, "char", CharConfig("char"))
-    about = {"kind": "a mixture", "weight": WEIGHT, "parts": ["kn3", "bigram"]}
-    write_json(root / "scores/mix/summary.json", about)
-    (root / "test.txt").write_text("\n".join(TEST))  # without a line end at its end
-    return root
-
-
-@pytest.fixture
-def run(repository, monkeypatch, tmp_path):
-    """run("score", ...) -> what is printed; text files of the test lie in `tmp_path`."""
-    monkeypatch.chdir(repository)
-
-    def invoke(*arguments, text=None):
-        done = CliRunner().invoke(app, [str(one) for one in arguments], input=text)
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    return invoke
-
-
-def scored(run, *arguments, **given):
-    return json.loads(run("score", *arguments, "--json", **given))
-
-
-def of_shards(repository, name):
-    tokenizer = NGRAMS[name]["tokenizer"]
-    vocabulary = store.load(repository / "data/vocabulary" / tokenizer).vocabulary
-    lines = read_split(repository / "data/shards" / tokenizer, "test")
-    return lines, token_nats(load(repository / "models" / name, vocabulary), lines)
 
 
 @pytest.mark.parametrize("name", ["kn3", "bigram", "running", "char4"])
@@ -192,6 +79,17 @@ def test_a_mixture_is_scored_with_its_fitted_weight(run, repository):
     assert found["bits_per_byte"] == pytest.approx(expected["bits_per_byte"], rel=1e-12)
 
 
+def test_a_mixture_with_a_rounded_part_has_a_perplexity_and_no_bits_per_byte(run, repository):
+    """As its stage withholds them: what does not sum to one is the bill for no text."""
+    _, first = of_shards(repository, "bigram")
+    _, second = of_shards(repository, "rough")
+    for name, nats in (("rough", second), ("rough_mix", mix(first, second, WEIGHT))):
+        found = scored(run, name, "test.txt")
+        assert found["bits_per_byte"] is None
+        assert found["why_not"] == ROUNDED
+        assert found["perplexity"] == pytest.approx(math.exp(nats.mean()), rel=1e-12)
+
+
 def test_a_text_from_anywhere(run, tmp_path):
     whole = scored(run, "kn3", "test.txt")
     text = "\n".join(TEST) + "\n"
@@ -225,64 +123,6 @@ def test_what_has_no_bits_per_byte_says_why(run):
     assert spaces["bits_per_byte"] is None
     assert "does not give back 1 of the lines" in spaces["why_not"]
     assert spaces["perplexity"] > 1
-
-
-@pytest.mark.parametrize("name", ["kn3.arpa", "kn3.arpa.gz"])
-def test_an_arpa_file_scores_as_its_model(run, tmp_path, name):
-    path = tmp_path / name
-    written = run("export", "kn3", path)
-    model = read_arpa(path)
-    assert f"{sum(model.ngrams) + 1:,} n-grams, {path.stat().st_size:,} bytes" in written
-    ours, theirs = scored(run, "kn3", "test.txt"), scored(run, path, "test.txt")
-    assert theirs["perplexity"] == pytest.approx(ours["perplexity"], rel=1e-6)
-    assert theirs["why_not"] == "no model spells its unknown words"
-    known = "the old mill turns"
-    bill = [scored(run, one, "-", text=known)["bits_per_byte"] for one in ("kn3", path)]
-    assert bill[1] == pytest.approx(bill[0], rel=1e-6)
-    run("export", path, tmp_path / "again.arpa")
-    np.testing.assert_array_equal(read_arpa(tmp_path / "again.arpa").ngrams, model.ngrams)
-
-
-def test_a_smaller_arpa_file(run, tmp_path):
-    whole, small = tmp_path / "whole.arpa", tmp_path / "small.arpa"
-    run("export", "kn3", whole)
-    assert "26 n-grams" in run("export", whole, small, "--prune-to", 27)
-    model = read_arpa(small)
-    assert np.exp(model.distribution(model.start(1))).sum() == pytest.approx(1, abs=1e-6)
-    assert scored(run, small, "test.txt")["perplexity"] > 1
-    run("export", "kn3", small, "--prune-threshold", 1e9)
-    assert read_arpa(small).order == 1
-
-
-@pytest.mark.parametrize("ending", [".counts", ".counts.gz"])
-def test_counts_out_and_a_model_of_them(run, tmp_path, ending):
-    path, arpa = tmp_path / f"word{ending}", tmp_path / "kn2.arpa"
-    run("export", "kn3", path)
-    opener = gzip.open if ending.endswith("gz") else open
-    with opener(path, "rt") as file:
-        listed = dict(line.rstrip("\n").split("\t") for line in file)
-    kept = {word for word, count in Counter(" ".join(TEXT).split()).items() if count > 1}
-    by_hand = Counter()
-    for line in TEXT:
-        words = ["<s>", *(w if w in kept else "<unk>" for w in line.split()), "</s>"]
-        for n in (1, 2, 3):
-            by_hand.update(" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
-    assert {ngram: int(count) for ngram, count in listed.items()} == by_hand
-    said = run("estimate", path, arpa)
-    assert "modified Kneser-Ney, order 3" in said
-    ours, theirs = scored(run, "kn3", "test.txt"), scored(run, arpa, "test.txt")
-    assert theirs["perplexity"] == pytest.approx(ours["perplexity"], rel=1e-6)
-    assert "Witten-Bell, order 2" in run(
-        "estimate", path, arpa, "--order", 2, "--method", "witten_bell"
-    )
-
-
-def test_counts_of_a_model_without_sentence_boundaries(run, tmp_path):
-    path = tmp_path / "running.counts"
-    run("export", "running", path)
-    listed = dict(line.split("\t") for line in path.read_text().splitlines())
-    assert listed["<s>"] == "1"
-    assert listed["</s> the"] == "3"
 
 
 def test_it_writes_from_the_beginning_or_after_a_prompt(run):
@@ -350,18 +190,6 @@ def test_what_is_no_text_is_not_scored(run, tmp_path, data, named):
     path.write_bytes(gzip.compress(b"the mill " * 99)[:-9])
     with pytest.raises(UserError, match="cut off or damaged"):
         run("score", "kn3", path)
-
-
-def test_counts_that_do_not_fit_what_is_asked(run, tmp_path):
-    run("export", "kn3", tmp_path / "w.counts")
-    for options, named in (
-        (("--order", 7), r"(?s)up to order 3, and none of order 7.*--order 3"),
-        (("--method", "kneserney"), r'did you mean "kneser_ney"'),
-        (("--method", "jelinek_mercer"), "is not estimated from counts"),
-    ):
-        with pytest.raises(UserError, match=named):
-            run("estimate", tmp_path / "w.counts", tmp_path / "a.arpa", *options)
-    assert not (tmp_path / "a.arpa").exists()
 
 
 def test_a_mixture_of_other_models_than_declared_is_not_asked(run, repository):

@@ -31,6 +31,7 @@ METHODS = {
     "pruned": {"method": "witten_bell", "order": 3, "prune_to": 20},
     "observed": {"method": "absolute_discounting", "order": 2, "event_space": "observed"},
     "likelihood": {"method": "maximum_likelihood", "order": 1},
+    "stupid": {"method": "stupid_backoff", "order": 2},
 }
 PAIRS = [("kn3", "bigram"), ("katz", "uniform"), ("pruned", "observed"), ("likelihood", "kn3")]
 
@@ -221,3 +222,14 @@ def test_models_over_other_vocabularies_are_refused(models):
         LinearMixture(models["kn3"], stranger, 0.5)
     with pytest.raises(UserError, match="cannot be mixed"):
         LogLinearMixture([models["kn3"], stranger], [0.5, 0.5])
+
+
+def test_scores_that_are_no_probabilities_are_refused(models, held_out):
+    both = [models["kn3"], models["stupid"]]
+    for mixed in (
+        lambda: LinearMixture(*both, 0.5),
+        lambda: LogLinearMixture(both, [0.5, 0.5]),
+        lambda: fit_log_linear(both, held_out),
+    ):
+        with pytest.raises(UserError, match="cannot be mixed: it gives scores, not probabilities"):
+            mixed()

@@ -110,7 +110,7 @@ def _ngram(name: str, codec: Codec, root: Path) -> Opened:
         model.config.describe(),
         model,
         codec,
-        gives_probabilities=model.config.gives_probabilities,
+        gives_probabilities=model.gives_probabilities,
         is_rounded=model.config.is_rounded,
     )
 
@@ -140,4 +140,6 @@ def _mixture(name: str, entry: Mapping[str, Any], root: Path) -> Opened:
         LinearMixture(first.model, second.model, summary["weight"]),
         first.codec,
         learnt_unknown=first.learnt_unknown and second.learnt_unknown,
+        gives_probabilities=first.gives_probabilities and second.gives_probabilities,
+        is_rounded=first.is_rounded or second.is_rounded,
     )

@@ -40,7 +40,7 @@ def write_arpa(model: NgramModel, path: Path) -> int:
 
     UserError for scores that are no probabilities.
     """
-    if not model.config.gives_probabilities:
+    if not model.gives_probabilities:
         raise UserError(
             f"{model.config.describe()} gives scores, and an ARPA file holds probabilities",
             next_step="choose another method",

@@ -66,7 +66,7 @@ def place_of(id: int) -> int:
 
 
 def _check(model: NgramModel) -> NgramModel:
-    if model.order != 2 or not model.config.gives_probabilities:
+    if model.order != 2 or not model.gives_probabilities:
         raise UserError(
             f"{model.config.describe()} is no bigram of probabilities",
             next_step="choose order: 2",

@@ -56,6 +56,11 @@ class NgramModel:
         """V, `<s>` included."""
         return self.orders[0].words.rows
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores after a history sum to one."""
+        return self.config.gives_probabilities
+
     def start(self, n: int) -> np.ndarray:
         """State (n, N-1) of streams before their first token: nothing but `<s>`."""
         return np.full((n, self.order - 1), BEGIN, dtype=np.int64)

@@ -20,8 +20,8 @@ from textmill.scoring.mixed_models import (
     distributions,
     log_sum,
     raised,
-    shared_vocabulary,
     start,
+    vocabulary_of_mixed,
 )
 from textmill.scoring.protocol import LanguageModel
 from textmill.shards.reader import Lines
@@ -50,9 +50,9 @@ def fit_log_linear(models: Sequence[LanguageModel], lines: Lines) -> np.ndarray:
     """(K,) weights, each at least 1e-6, that give the text of `lines` the fewest nats.
 
     Tokens that a model calls impossible are left out: no weights change that.
-    UserError where the models have not one vocabulary.
+    UserError where the models have not one vocabulary, or one gives no probabilities.
     """
-    shared_vocabulary(models)
+    vocabulary_of_mixed(models)
     weights = np.full(len(models), 1 / len(models))
     here = _moments(models, lines, weights)
     for _ in range(MOST_ROUNDS):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from textmill.base.errors import UserError
+from textmill.scoring.comparison import SCORES_ONLY
 from textmill.scoring.mixture import mix
 from textmill.scoring.protocol import LanguageModel
 from textmill.tokenizers.vocabulary import Vocabulary
@@ -29,7 +30,7 @@ class LinearMixture:
     def __init__(self, first: LanguageModel, second: LanguageModel, weight: float) -> None:
         if not 0 <= weight <= 1:
             raise ValueError(f"weight must be between 0 and 1, not {weight}")
-        self.vocabulary = shared_vocabulary((first, second))
+        self.vocabulary = vocabulary_of_mixed((first, second))
         self._models = first, second
         self._weight = weight
 
@@ -60,7 +61,7 @@ class LogLinearMixture:
             raise ValueError(f"{len(models)} models need as many weights, not {len(given)}")
         if not (np.all(np.isfinite(given)) and np.all(given >= 0) and given.any()):
             raise ValueError(f"weights must be 0 or more and not all 0, not {given.tolist()}")
-        self.vocabulary = shared_vocabulary(models)
+        self.vocabulary = vocabulary_of_mixed(models)
         self._models = tuple(models)
         self._weights_K = given
 
@@ -93,8 +94,16 @@ class LogLinearMixture:
         return raised_BV - log_sums_B[:, None]
 
 
-def shared_vocabulary(models: Sequence[LanguageModel]) -> Vocabulary:
-    """The vocabulary of all the models. UserError where they have not one and the same."""
+def vocabulary_of_mixed(models: Sequence[LanguageModel]) -> Vocabulary:
+    """The vocabulary of all the models.
+
+    UserError where they have not one and the same, or where one gives no probabilities.
+    """
+    if not all(getattr(model, "gives_probabilities", True) for model in models):
+        raise UserError(
+            f"one of the models cannot be mixed: {SCORES_ONLY}",
+            next_step="choose models of another method than stupid_backoff",
+        )
     first, *others = (model.vocabulary for model in models)
     if any(other.fingerprint != first.fingerprint for other in others):
         sizes = ", ".join(f"{len(model.vocabulary):,}" for model in models)

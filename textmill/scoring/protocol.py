@@ -3,7 +3,8 @@
 Evaluation, mixing and generation use nothing else. A stream is a document: its lines one after
 the other, each ended by `</s>`; `<s>` stands before the document and is never predicted. State
 is all the context there is: the last n-1 ids, or h and c. Scoring a stream in one piece or in
-chunks gives the same numbers. The event space is every id but `<s>`.
+chunks gives the same numbers. The event space is every id but `<s>`. A model whose scores do not
+sum to one says so by a property `gives_probabilities`, which is False.
 """
 
 from typing import Any, Protocol
