@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from textmill.base.errors import UserError
 from textmill.base.files import sha256_of
 from textmill.ngram import estimate as estimation
-from textmill.ngram import memory
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate_to
 from textmill.ngram.scratch import Scratch, fits, piece_size
@@ -81,28 +79,3 @@ def test_less_free_memory_than_the_limit_means_pieces_and_the_same_model(
     said = [one.getMessage() for one in caplog.records if "free here" in one.getMessage()]
     assert len(said) == 1
     assert "memory_limit is 4,000,000,000 bytes, and 2,400,000 are free here" in said[0]
-
-
-@pytest.mark.parametrize(
-    ("groups", "files", "expected"),
-    [
-        ("0::/\n", {"memory.max": "5000\n"}, 5000),
-        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "7000\n"}, 7000),
-        ("4:cpu:/\n9:memory:/c\n", {"memory/c/memory.limit_in_bytes": "9000\n"}, 9000),
-        ("0::/\n", {}, None),
-        ("", {}, None),
-    ],
-)
-def test_a_container_may_have_less_than_the_machine(tmp_path, monkeypatch, groups, files, expected):
-    (tmp_path / "own").write_text(groups)
-    for name, content in files.items():
-        (tmp_path / "mount" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "mount" / name).write_text(content)
-    monkeypatch.setattr(memory, "OWN", tmp_path / "own")
-    monkeypatch.setattr(memory, "GROUPS", tmp_path / "mount")
-    found = memory.free()
-    machine = psutil.virtual_memory()
-    if expected is None:
-        assert machine.available / 2 < found < machine.total
-    else:
-        assert found == expected
