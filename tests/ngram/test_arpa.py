@@ -11,7 +11,7 @@ from textmill.base.errors import UserError
 from textmill.ngram.arpa_read import read_arpa
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.tables import unpack
-from textmill.tokenizers.vocabulary import BEGIN, END
+from textmill.tokenizers.vocabulary import BEGIN, END, from_tokens
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES = (GOLDEN / "eight_sentences.txt").read_text().splitlines()
@@ -192,11 +192,15 @@ def test_damage_is_named_with_its_line(tmp_path, old, new, named):
     assert named in str(error.value)
 
 
-def test_a_unigram_that_is_there_twice_is_named_however_it_is_written(tmp_path):
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_unigram_that_is_there_twice_is_named_however_it_is_written(tmp_path, is_given):
     path = tmp_path / "model.arpa"
-    path.write_text(PLAIN.replace("1=4", "1=5").replace("-0.25\ta", "-1\t\\x61\n-0.25\ta"))
-    with pytest.raises(UserError, match=r"line 10: 'a' is there twice among the unigrams"):
-        read_arpa(path)
+    rows = "-1\t\\x61\n-1\t\\x5cx61\n-0.25\ta"
+    path.write_text(PLAIN.replace("1=4", "1=6").replace("-0.25\ta", rows))
+    vocabulary = from_tokens(["a", "\\x61"], scheme="test")[0] if is_given else None
+    named = r"line 10: '\\\\x5cx61' is there twice among the unigrams"
+    with pytest.raises(UserError, match=named):
+        read_arpa(path, vocabulary)
 
 
 def test_an_order_without_ngrams_below_one_with_some_is_named(tmp_path):

@@ -100,3 +100,49 @@ def test_capitals_in_counts_are_the_unknown_word_where_nothing_else_is(
         assert unigrams.counts[found["<UNK>"]] == word
     else:
         assert "<UNK>" not in found
+
+
+ARPA = (
+    "\\data\\\nngram 1=5\nngram 2=1\n\n\\1-grams:\n-1.5\t<unk>\t0\n0\t<s>\t-0.5\n"
+    "-0.5\t</s>\t0\n-0.25\t{}\t-0.125\n-0.75\té\t0\n\n\\2-grams:\n-0.1\t{} é\n\n\\end\\\n"
+)
+
+
+@pytest.mark.parametrize("space", ["\v", "\f", "\x1c", "\x1f", "\x85", "\u00a0", "\u2028"])
+@pytest.mark.parametrize("other", ["b", "è"])
+def test_only_spaces_and_tabs_part_fields(tmp_path, space, other):
+    """In lines of ASCII and in others; other toolkits keep such characters in their words."""
+    word = f"a{space}{other}"
+    (tmp_path / "a.arpa").write_text(ARPA.format(word, word), newline="")
+    model = read_arpa(tmp_path / "a.arpa")
+    assert model.vocabulary.tokens.to_pylist() == [word, "é"]
+    scored = -nats(model, [3, 4]) / np.log(10)
+    np.testing.assert_allclose(scored, [-0.5 - 0.25, -0.1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "token"),
+    [
+        (r"\x41", r"\x41"),  # a letter that needs no escape
+        (r"\x3cb>", r"\x3cb>"),  # no reserved name
+        (r"a\x3cunk>", r"a\x3cunk>"),
+        (r"\x5C", r"\x5C"),  # written with another spelling of the digits
+        (r"\frac\x20", r"\frac\x20"),  # of whoever does not escape backslashes
+        (r"\x", r"\x"),
+        (r"\x5cx41", r"\x41"),
+        (r"a\x20b\x09", "a b\t"),
+        (r"\x3cunk>", "<unk>"),
+        (r"\x3cUNK>", "<UNK>"),
+    ],
+)
+def test_what_is_decoded_is_what_would_have_been_escaped(tmp_path, name, token):
+    (tmp_path / "a.arpa").write_text(ARPA.format(name, name))
+    model = read_arpa(tmp_path / "a.arpa")
+    assert model.vocabulary.tokens.to_pylist()[0] == token
+    given = from_tokens([token, "é"], scheme="test")[0]
+    scored = nats(read_arpa(tmp_path / "a.arpa", given), given[[token, "é"]])
+    np.testing.assert_allclose(-scored / np.log(10), [-0.5 - 0.25, -0.1], rtol=1e-12)
+    (tmp_path / "a.counts").write_text(f"<s>\t1\n</s>\t1\n{name}\t7\n")
+    (unigrams,), vocabulary = read_counts(tmp_path / "a.counts")
+    assert vocabulary.tokens.to_pylist() == [token]
+    assert unigrams.counts[vocabulary[token]] == 7

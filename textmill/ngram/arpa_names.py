@@ -6,7 +6,7 @@ is written as it is, and `<unk>`, `<s>` and `</s>` are the reserved ids.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +43,7 @@ def ids_of_names(names: pa.Array, vocabulary: Vocabulary) -> np.ndarray:
     """int64 ids; -1 where the vocabulary lacks a name."""
     encoded = names.dictionary_encode()
     types = encoded.dictionary.to_pylist()
-    found = vocabulary.ids_of(units_of(as_column([token_of(name) for name in types]))).astype(
-        np.int64
-    )
+    found = ids_of_words(types, vocabulary)
     found[found == UNKNOWN] = -1
     unknown = unknown_name(types, vocabulary)
     for row, name in enumerate(types):
@@ -54,6 +52,12 @@ def ids_of_names(names: pa.Array, vocabulary: Vocabulary) -> np.ndarray:
         elif name in vocabulary.reserved:
             found[row] = vocabulary.reserved.index(name)
     return found[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def ids_of_words(names: Sequence[str], vocabulary: Vocabulary) -> np.ndarray:
+    """int64 ids of names that are not reserved; UNKNOWN where the vocabulary lacks one."""
+    tokens = [token_of(name, vocabulary.reserved) for name in names]
+    return vocabulary.ids_of(units_of(as_column(tokens))).astype(np.int64)
 
 
 def unknown_name(names: Collection[str], vocabulary: Vocabulary | None = None) -> str:
@@ -65,9 +69,15 @@ def unknown_name(names: Collection[str], vocabulary: Vocabulary | None = None) -
     return RESERVED[UNKNOWN] if knows else UNKNOWN_ELSEWHERE
 
 
-def token_of(name: str) -> str:
-    """The token that a name stands for."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name) if "\\" in name else name
+def token_of(name: str, reserved: Collection[str] = RESERVED) -> str:
+    r"""The token that a name stands for: itself, unless it was escaped as names are here.
+
+    No other toolkit escapes, and `\x41` of its file is a word of its text.
+    """
+    if "\\" not in name:
+        return name
+    token = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+    return token if _named(token, reserved) == name else name
 
 
 def _named(text: str, reserved: Collection[str]) -> str:

@@ -19,18 +19,19 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.ngram.arpa_names import token_of, unknown_name
+from textmill.ngram.arpa_names import ids_of_words, token_of, unknown_name
 from textmill.ngram.arpa_tables import Listed, repeated, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
-from textmill.tokenizers.strings import as_column, units_of
 from textmill.tokenizers.vocabulary import END, RESERVED, UNKNOWN, Vocabulary
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
 ANEW = "write the file anew with the toolkit that made it"
+BLOCK = 1 << 20
+"""Characters to read at a time."""
 NEVER = -99.0
 """Logarithms from here down stand for zero."""
 
@@ -86,12 +87,13 @@ class _Reader:
         )
 
     def _lines(self, file: TextIO) -> Iterator[str]:
-        """Lines that are not blank; ASCII white space alone parts fields."""
-        for line in file:
-            self._line += 1
-            stripped = line.strip(" \t\r\n")
-            if stripped:
-                yield stripped
+        """Lines that are not blank."""
+        for lines in _whole_lines(file):
+            for line in lines:
+                self._line += 1
+                stripped = line.strip(" \r")
+                if stripped:
+                    yield stripped
         raise self._wrong("the file ends before \\end\\")
 
     def _header(self, lines: Iterator[str]) -> tuple[list[int], str]:
@@ -128,7 +130,7 @@ class _Reader:
         places: list[int] = []
         first = self._line + 1
         for line in lines:
-            fields = line.split() if line.isascii() else _fields(line)
+            fields = _fields(line)
             extra = len(fields) - n
             if extra not in (1, 2):
                 if line.startswith("\\"):
@@ -176,9 +178,7 @@ class _Reader:
             counts = np.zeros(len(RESERVED) + len(own), np.int64)
             self._vocabulary = Vocabulary(pa.array(own, pa.string()), counts, scheme="arpa")
         reserved = (unknown, *self._vocabulary.reserved[1:])
-        ids = self._vocabulary.ids_of(
-            units_of(as_column([token_of(word) for word in words]))
-        ).astype(int)
+        ids = ids_of_words(words, self._vocabulary)
         for row, word in enumerate(words):
             if word in reserved:
                 ids[row] = reserved.index(word)
@@ -214,6 +214,16 @@ class _Reader:
         )
 
 
+def _whole_lines(file: TextIO) -> Iterator[list[str]]:
+    """Many lines at a time, with spaces for tabs."""
+    rest = ""
+    while block := file.read(BLOCK):
+        *whole, rest = (rest + block.replace("\t", " ")).split("\n")
+        yield whole
+    yield [rest] if rest else []
+
+
 def _fields(line: str) -> list[str]:
-    """Fields between ASCII spaces and tabs: str.split() would part at U+00A0 too."""
-    return [field for field in re.split(r"[ \t\r]+", line) if field]
+    """What stands between spaces: str.split() alone would part at U+001C and U+00A0 too."""
+    fields = line.split(" ")
+    return [field for field in fields if field] if "  " in line else fields
