@@ -12,6 +12,7 @@ n-grams the model is one without sentence boundaries.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -19,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.ngram.arpa_names import ids_of_words, token_of, unknown_name
-from textmill.ngram.arpa_tables import Listed, repeated, tables_of
+from textmill.ngram.arpa_names import ids_of_words, name_of, token_of, unknown_name
+from textmill.ngram.arpa_tables import Listed, ListedTwiceError, repeated, tables_of
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
@@ -44,6 +45,18 @@ def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> NgramModel:
     """
     with reading(path) as file:
         return _Reader(path, vocabulary).read(file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """n-grams of one order: their words, one n-gram after the other, and their lines."""
+
+    n: int
+    words: list[str]
+    places: list[int]
+
+    def ngram(self, row: int) -> str:
+        return " ".join(self.words[row * self.n : (row + 1) * self.n])
 
 
 class _Reader:
@@ -75,8 +88,9 @@ class _Reader:
         assert self._vocabulary is not None
         try:
             tables = tables_of(orders, len(self._vocabulary))
-        except ValueError as error:
-            raise UserError(str(error), where=str(self._path), next_step=ANEW) from None
+        except ListedTwiceError as error:
+            ngram = " ".join(name_of(word, self._vocabulary) for word in error.words)
+            raise self._wrong(f"{ngram!r} is there twice", error.line) from None
         crosses = any(np.any(listed.words[:-1] == END) for listed in orders)
         config = NgramConfig("", "imported", len(tables), sentence_boundaries=not crosses)
         return NgramModel(
@@ -124,10 +138,10 @@ class _Reader:
             raise self._wrong(f"there is {heading!r} where \\{n}-grams: should be")
 
     def _order(self, lines: Iterator[str], n: int, count: int) -> tuple[Listed, str]:
-        words: list[str] = []  # of all n-grams, one after the other
+        words: list[str] = []
+        places: list[int] = []
         numbers: list[str] = []
         backoffs: list[str] = []
-        places: list[int] = []
         first = self._line + 1
         for line in lines:
             fields = _fields(line)
@@ -141,36 +155,38 @@ class _Reader:
             words += fields[1 : n + 1]
             places.append(self._line)
         if len(places) != count:
-            raise self._wrong(
-                f"the header counts {count:,} {n}-grams, and here are {len(places):,}", first
-            )
-        log_p = self._logarithms(numbers, places, most=0.0)
-        log_backoff = self._logarithms(backoffs, places, most=np.inf)
-        ids = self._unigram_ids(words, places) if n == 1 else self._word_ids(words, places, n)
-        return Listed(ids, log_p, log_backoff), line
+            what = f"the header counts {count:,} {n}-grams, and here are {len(places):,}"
+            raise self._wrong(what, first)
+        rows = _Rows(n, words, places)
+        log_p = self._logarithms(numbers, rows, most=0.0)
+        log_backoff = self._logarithms(backoffs, rows, most=np.inf)
+        ids = self._unigram_ids(rows) if n == 1 else self._word_ids(rows)
+        return Listed(ids, log_p, log_backoff, np.array(places, np.int64)), line
 
-    def _logarithms(self, fields: list[str], places: list[int], *, most: float) -> np.ndarray:
+    def _logarithms(self, fields: list[str], rows: _Rows, *, most: float) -> np.ndarray:
         """float64, -inf from `NEVER` down; `most`: no number may be above it, nor infinite."""
         try:
             values = pa.array(fields, pa.string()).cast(pa.float64()).to_numpy().copy()
         except pa.ArrowInvalid:  # a form that Python may know, such as a decimal comma
-            values = np.array(
-                [self._number(*one) for one in zip(fields, places, strict=True)], np.float64
-            )
+            numbers = [self._number(field, rows, row) for row, field in enumerate(fields)]
+            values = np.array(numbers, np.float64)
         wrong = np.isnan(values) | (values > most) | (values == np.inf)
         if np.any(wrong):
             row = int(np.argmax(wrong))
-            raise self._wrong(f"{fields[row]} is no logarithm of a probability", places[row])
+            what = f"{fields[row]} is no logarithm of a probability"
+            raise self._wrong(f"{what}, beside {rows.ngram(row)!r}", rows.places[row])
         values[values <= NEVER] = -np.inf
         return values
 
-    def _number(self, field: str, place: int) -> float:
+    def _number(self, field: str, rows: _Rows, row: int) -> float:
         try:
             return float(field.replace(",", "."))
         except ValueError:
-            raise self._wrong(f"{field!r} is no number", place) from None
+            what = f"{field!r} is no number, beside {rows.ngram(row)!r}"
+            raise self._wrong(what, rows.places[row]) from None
 
-    def _unigram_ids(self, words: list[str], places: list[int]) -> np.ndarray:
+    def _unigram_ids(self, rows: _Rows) -> np.ndarray:
+        words, places = rows.words, rows.places
         unknown = unknown_name(words, self._vocabulary)
         if self._vocabulary is None:
             names = (word for word in words if word not in (unknown, *RESERVED[1:]))
@@ -191,15 +207,15 @@ class _Reader:
             raise self._wrong(what, places[twice])
         return ids[None, :]
 
-    def _word_ids(self, words: list[str], places: list[int], n: int) -> np.ndarray:
+    def _word_ids(self, rows: _Rows) -> np.ndarray:
         known = self._ids
         try:
-            flat = [known[word] for word in words]
+            flat = [known[word] for word in rows.words]
         except KeyError:
-            row = next(row for row, word in enumerate(words) if word not in known)
-            what = f"{words[row]!r} is none of the unigrams"
-            raise self._wrong(what, places[row // n]) from None
-        return np.array(flat, np.int64).reshape(-1, n).T
+            at = next(at for at, word in enumerate(rows.words) if word not in known)
+            what = f"{rows.words[at]!r} is none of the unigrams"
+            raise self._wrong(what, rows.places[at // rows.n]) from None
+        return np.array(flat, np.int64).reshape(-1, rows.n).T
 
     def _check_bounds(self) -> None:
         for name in ("<s>", "</s>"):

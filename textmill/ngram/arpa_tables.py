@@ -9,18 +9,31 @@ from textmill.ngram.tables import OrderTable
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """n-grams of one order: words int64 (n, G), log10 of probability and weight, (G) each."""
+    """n-grams of one order: words int64 (n, G), log10 of probability and weight, (G) each.
+
+    lines: (G) where in the file each stands.
+    """
 
     words: np.ndarray
     log_p: np.ndarray
     log_backoff: np.ndarray
+    lines: np.ndarray
+
+
+class ListedTwiceError(ValueError):
+    """An n-gram, by its words, and the line where it stands again."""
+
+    def __init__(self, words: list[int], line: int) -> None:
+        super().__init__(words, line)
+        self.words = words
+        self.line = line
 
 
 def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
     """Tables of orders 1 to N; ids that are not listed have probability 0.
 
     A context that is not listed gets a row: p by its own backoff, weight 1, so that nothing but
-    the listed n-grams changes. ValueError for an n-gram that is listed twice.
+    the listed n-grams changes. ListedTwiceError where an n-gram is there twice.
     """
     present = [_rows_with_contexts(orders, n) for n in range(1, len(orders) + 1)]
     probabilities, weights = np.zeros(size), np.ones(size)
@@ -36,12 +49,13 @@ def tables_of(orders: list[Listed], size: int) -> list[OrderTable]:
         context_rows = find(words[:-1], rows_below)
         starts = np.searchsorted(context_rows, np.arange(rows_below.shape[1] + 1))
         p, weights = np.full(words.shape[1], np.nan), np.ones(words.shape[1])
-        at = find(orders[n - 1].words, words)
+        listed = orders[n - 1]
+        at = find(listed.words, words)
         twice = repeated(at)
         if twice is not None:
-            raise ValueError(f"a {n}-gram is there twice: number {twice + 1:,} of them")
-        p[at] = 10.0 ** orders[n - 1].log_p
-        weights[at] = 10.0 ** orders[n - 1].log_backoff
+            raise ListedTwiceError(listed.words[:, twice].tolist(), int(listed.lines[twice]))
+        p[at] = 10.0**listed.log_p
+        weights[at] = 10.0**listed.log_backoff
         missing = np.isnan(p)
         if missing.any():
             suffix_p = _by_backoff(words[1:, missing], tables)

@@ -5,7 +5,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -13,11 +13,16 @@ from textmill.base.behind import FlushedBehind, opened_behind
 from textmill.base.errors import UserError
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
+"""What is raised over packed bytes that are not whole; an OSError then has no number."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[TextIO]:
-    """A text file in UTF-8, its line ends as they are. UserError for none or a damaged one."""
+    """A text file in UTF-8, its line ends as they are.
+
+    UserError where there is none, and with the line where it is damaged.
+    """
     opener = _OPENERS.get(path.suffix, open)
     try:
         with opener(path, "rt", encoding="utf-8", newline="\n") as file:
@@ -25,9 +30,32 @@ def reading(path: Path) -> Iterator[TextIO]:
     except FileNotFoundError:
         raise UserError(f"there is no {path}", next_step="correct the path") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"it is not UTF-8 ({error})", where=str(path)) from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise UserError(f"it is cut off or damaged ({error})", where=str(path)) from None
+        raise UserError(
+            f"it is not UTF-8 ({error.reason})",
+            where=f"{path}, line {_whole_lines(path) + 1:,}",
+            next_step="save it as UTF-8",
+        ) from None
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise UserError(
+            f"it is cut off or damaged ({error})",
+            where=f"{path}, line {_whole_lines(path) + 1:,}",
+            next_step="copy it anew from where it was whole",
+        ) from None
+
+
+def _whole_lines(path: Path) -> int:
+    """How many lines can be read before the first that cannot."""
+    lines = 0
+    with (
+        suppress(UnicodeDecodeError, *_DAMAGE),
+        _OPENERS.get(path.suffix, open)(path, "rb") as file,
+    ):
+        for line in file:
+            line.decode()
+            lines += 1
+    return lines
 
 
 @contextmanager
