@@ -30,6 +30,7 @@ NGRAMS = {
     "char4": {"tokenizer": "char", "method": "kneser_ney", "order": 4},
     "stupid": {"tokenizer": "word", "method": "stupid_backoff", "order": 3},
     "rough": {"tokenizer": "word", "method": "kneser_ney", "order": 3, "precision": "coded"},
+    "whole": {"tokenizer": "word", "method": "additive", "order": 10**20},
     "running": {"tokenizer": "word", "method": "kneser_ney", "order": 3, "sentence_boundaries": False},
 }  # fmt: skip
 PARAMS = {

@@ -69,6 +69,14 @@ def test_counts_of_a_model_without_sentence_boundaries(run, tmp_path):
     assert listed["</s> the"] == "3"
 
 
+def test_counts_of_any_order(run, tmp_path):
+    """No line holds more than ten words: with its ends, that is the longest n-gram."""
+    path = tmp_path / "whole.counts"
+    run("export", "whole", path)
+    ngrams = [line.split("\t")[0].split(" ") for line in path.read_text().splitlines()]
+    assert max(map(len, ngrams)) == 2 + max(len(line.split()) for line in TEXT)
+
+
 def test_counts_that_do_not_fit_what_is_asked(run, tmp_path):
     run("export", "kn3", tmp_path / "w.counts")
     for options, named in (

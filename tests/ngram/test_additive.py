@@ -1,5 +1,9 @@
+from collections import Counter
+
 import numpy as np
 import pytest
+
+from textmill.tokenizers.vocabulary import END
 
 LINES = ["a b a b a b c", "d"]
 V = 6  # a b c d </s> <unk>
@@ -49,6 +53,36 @@ def test_in_a_trigram_a_history_cut_by_the_line_start_is_whole(train, probabilit
     assert probability(model, "b", "a b a") == pytest.approx(2.5 / (2 + 0.5 * V), rel=1e-13)
     # "c a" was never seen, so its continuations are uniform although "a" alone was.
     assert probability(model, "b", "a b c a") == pytest.approx(1 / V, rel=1e-13)
+
+
+@pytest.mark.parametrize("method", ["additive", "maximum_likelihood"])
+@pytest.mark.parametrize("sentence_boundaries", [True, False])
+def test_orders_beyond_the_longest_line_by_the_formula(train, method, sentence_boundaries):
+    """A history is whole back to `<s>`: the longest, and those longer than any line, were not seen."""
+    options = {"method": method, "sentence_boundaries": sentence_boundaries}
+    if method == "additive":
+        options["k"] = 0.5
+    lines = ["a b a b a b c", "d", "a b c", "a b a"]
+    model = train(lines, order=10**20, **options)
+    by_id = {word: model.vocabulary[word] for word in "abcd"}
+    documents = [[by_id[word] for word in line.split()] + [END] for line in lines]
+    if not sentence_boundaries:
+        documents = [[one for line in documents for one in line]]
+    seen, after = Counter(), Counter()
+    for document in documents:
+        for at, word in enumerate(document):
+            seen[(*document[:at], word)] += 1
+            after[tuple(document[:at])] += 1
+    random = np.random.default_rng(4).choice([0, END, *by_id.values()], 30)
+    stream = [one for document in documents for one in document] + random.tolist()
+    nats, _ = model.score(np.array([stream]), model.start(1))
+    history = ()
+    k = options.get("k", 0)
+    for word, p in zip(stream, np.exp(-nats[0]), strict=True):
+        total = after[history] + k * V
+        expected = (seen[(*history, word)] + k) / total if after[history] else 1 / V
+        assert p == pytest.approx(expected, rel=1e-12)
+        history = () if word == END and sentence_boundaries else (*history, word)
 
 
 def test_uniform_perplexity_is_the_number_of_events(train, encode):

@@ -78,6 +78,15 @@ def test_characters_of_order_20(train, tmp_path):
     np.testing.assert_allclose(nats(again, ids), nats(model, ids), rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", [*SMOOTHED, "additive", "maximum_likelihood", "stupid_backoff"])
+def test_any_order_can_be_asked_for(train, method):
+    """The longest line has 6 words and both its ends, so no n-gram is longer than 8."""
+    models = [train(LINES, method=method, order=order) for order in (8, 10**20)]
+    assert [model.order for model in models] == [8, 8]
+    stream = np.random.default_rng(2).choice([0, END, *range(3, len(models[0].vocabulary))], 200)
+    np.testing.assert_array_equal(nats(models[0], stream), nats(models[1], stream))
+
+
 def test_order_1_works_from_text_to_file_and_back(train, tmp_path):
     model = train(LINES, method="kneser_ney", order=1)
     save(model, tmp_path / "model")

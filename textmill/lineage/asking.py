@@ -16,7 +16,7 @@ from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import Method, NgramConfig
 from textmill.ngram.count import count_ngrams, sentence_stream
 from textmill.ngram.counts_text import crosses_lines, read_counts, write_counts
-from textmill.ngram.estimate import estimate_from_counts
+from textmill.ngram.estimate import estimate_from_counts, useful_order
 from textmill.ngram.model import NgramModel
 from textmill.ngram.prune import pruned
 from textmill.repository import layout
@@ -170,7 +170,8 @@ def _export_counts(name: str, model: NgramModel, tokenizer: str, path: Path) -> 
     is_running = not model.config.sentence_boundaries
     bounds = lines.doc_offsets if is_running else lines.offsets
     stream = sentence_stream(lines.tokens, bounds, len(vocabulary), crosses_lines=is_running)
-    counts = count_ngrams(stream, len(vocabulary), model.config.order)
+    order = useful_order(bounds, model.config.order)
+    counts = count_ngrams(stream, len(vocabulary), order)
     write_counts(counts, vocabulary, path)
     return sum(table.seen() for table in counts)
 

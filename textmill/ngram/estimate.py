@@ -91,7 +91,7 @@ def estimate_to(
     emptied before and removed after.
     """
     positions = len(text[0]) + len(text[1]) - 1
-    order = _useful_order(text[1], config)
+    order = useful_order(text[1], config.order)
     config = _within_what_is_free(config, positions, order)
     in_memory = fits(positions, order, config.memory_limit)
     with Scratch(None if in_memory else scratch) as place:
@@ -180,7 +180,7 @@ def _counted(
 ) -> Counted:
     crosses = not config.sentence_boundaries
     stream = sentence_stream(*text, size, crosses_lines=crosses)
-    order = _useful_order(text[1], config)
+    order = useful_order(text[1], config.order)
     piece = None
     if scratch.is_on_disk:
         stream = scratch.keep(stream)
@@ -192,16 +192,15 @@ def _counted(
     return Counted(size, counts, stream, other, scratch)
 
 
-def _useful_order(offsets: np.ndarray, config: NgramConfig) -> int:
+def useful_order(offsets: np.ndarray, order: int) -> int:
     """The order, but no more than the longest line holds with its `<s>`.
 
     Beyond that there is nothing to count and nothing changes: the longest n-grams all begin with
-    `<s>`, so they keep their raw counts either way. Only add-k looks at whole histories.
+    `<s>`, so they keep their raw counts either way, and a longer history was never seen, however
+    it is cut.
     """
-    if config.method in ("additive", "maximum_likelihood"):
-        return config.order
     longest = int(np.diff(offsets).max(initial=0))
-    return min(config.order, longest + 1)
+    return min(order, longest + 1)
 
 
 def smooth(counted: Counted, config: NgramConfig) -> tuple[Iterator[OrderTable], list[np.ndarray]]:
