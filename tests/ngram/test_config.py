@@ -35,6 +35,10 @@ def test_defaults_of_a_method_are_filled_and_the_others_stay_unset():
         ({"method": "additive", "order": -1}, "order must be given and at least 1"),
         ({"method": "additive", "order": 1, "k": 0.0}, "k must be above 0"),
         ({"method": "additive", "order": 1, "k": float("nan")}, "k must be above 0"),
+        (
+            {"method": "good_turing", "order": 3, "reliable_count": 1},
+            "reliable_count must be at least 2, not 1: with 1, Good-Turing leaves nothing",
+        ),
         ({"method": "katz", "order": 3}, "method must be one of"),
     ],
 )

@@ -1,6 +1,5 @@
 """The classic methods against their formulas, written out with dictionaries over tuples."""
 
-import logging
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
-from textmill.ngram.smoothing.good_turing import katz_ratios
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 EVENTS = (UNKNOWN, END, 3, 4, 5, 6)
@@ -123,21 +121,6 @@ def test_the_formulas_written_out(encode, method, lines, order):
         expected = BOOK[method](counts, word, history[-(order - 1) :] if order > 1 else (), model)
         assert scored == pytest.approx(expected, rel=1e-9, abs=1e-15)
         history = (BEGIN,) if word == END else (*history, word)[-order:]
-
-
-def test_katz_ratios_closed_form():
-    counts = np.repeat([1, 2, 3], [10, 3, 1])
-    # A = 3 * 1 / 10; d1 = (0.6 - 0.3) / 0.7, d2 = (3 * 1 / 3 / 2 - 0.3) / 0.7.
-    np.testing.assert_allclose(katz_ratios(1, counts, 2), [0.3 / 0.7, 0.2 / 0.7], rtol=1e-14)
-
-
-def test_katz_falls_back_for_one_order_and_says_so(caplog):
-    counts = np.repeat([1, 2, 3, 9], [8, 4, 2, 1])
-    with caplog.at_level(logging.WARNING, logger="textmill.ngram"):
-        ratios = katz_ratios(3, counts, 2)
-    assert "order 3: Good-Turing's ratio of count 1 is 1" in caplog.text
-    # D = 8 / (8 + 2 * 4) = 1/2.
-    np.testing.assert_allclose(ratios, (np.arange(1, 10) - 0.5) / np.arange(1, 10), rtol=1e-14)
 
 
 def test_maximum_likelihood(train, probability):

@@ -67,7 +67,8 @@ class NgramConfig:
         was read from an ARPA file, and nothing that can be trained.
     order: N, at least 1; `uniform` has none.
     k: additive only, above 0 (default 1).
-    reliable_count: good_turing only. Counts above it are not discounted (default 5, Katz's).
+    reliable_count: good_turing only, at least 2. Counts above it are not discounted (default 5,
+        Katz's). With 1, A = r* of count 1, so its d is 0.
     modified: kneser_ney only. False: one discount an order instead of three.
     alpha: stupid_backoff only, the weight of a shorter history (default 0.4).
     interpolate_unigrams: interpolated methods only. True (default): what discounting takes from
@@ -156,8 +157,11 @@ class NgramConfig:
             raise ValueError(f"k must be above 0, not {self.k}")
         if self.alpha is not None and not 0 < self.alpha <= 1:
             raise ValueError(f"alpha must be above 0 and at most 1, not {self.alpha}")
-        if self.reliable_count is not None and self.reliable_count < 1:
-            raise ValueError(f"reliable_count must be at least 1, not {self.reliable_count}")
+        if self.reliable_count is not None and self.reliable_count < 2:
+            raise ValueError(
+                f"reliable_count must be at least 2, not {self.reliable_count}: with 1, "
+                "Good-Turing leaves nothing to n-grams that occur once"
+            )
         cutoffs = self.cutoffs or ()
         if cutoffs and (cutoffs[0] != 0 or list(cutoffs) != sorted(cutoffs)):
             raise ValueError(f"cutoffs must begin with 0 and never fall, not {list(cutoffs)}")
