@@ -20,7 +20,7 @@ def main() -> None:
     about = About(
         name=key,
         group="ngrams",
-        kind=config.describe(),
+        kind=model.describe(),
         tokenizer=config.tokenizer,
         parameters=None,
         ngrams=sum(model.ngrams),

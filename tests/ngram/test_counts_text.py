@@ -75,6 +75,13 @@ def test_what_is_not_whole_is_refused(text, written, change, named):
     assert named in str(error.value)
 
 
+def test_an_order_beyond_the_counts_is_not_claimed(text, written):
+    counts, _ = written
+    model = estimate_from_counts(counts, text[2], NgramConfig("word", "witten_bell", 9))
+    assert (model.order, model.config.order) == (3, 3)
+    assert model.describe() == "Witten-Bell, order 3"
+
+
 def test_methods_that_want_the_text_say_so(text, written):
     counts, _ = written
     with pytest.raises(UserError, match="Jelinek-Mercer, order 2 is not estimated from counts"):

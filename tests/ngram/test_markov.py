@@ -59,9 +59,50 @@ def test_the_long_run(bigram):
     np.testing.assert_allclose(walked, np.tile(pi, (len(P), 1)), rtol=1e-9)
 
 
-def test_two_parts_that_never_meet_have_no_one_long_run():
+def chain(size, seed):
+    """A dense chain of random numbers."""
+    P = np.random.default_rng(seed).random((size, size))
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def apart(*parts):
+    """Chains side by side that never meet."""
+    size = sum(map(len, parts))
+    whole, at = np.zeros((size, size)), 0
+    for part in parts:
+        whole[at : at + len(part), at : at + len(part)] = part
+        at += len(part)
+    return whole
+
+
+@pytest.mark.parametrize("P", [np.eye(3), apart(chain(4, 0), chain(3, 1))], ids=["fixed", "parts"])
+def test_two_parts_that_never_meet_have_no_one_long_run(P):
     with pytest.raises(UserError, match="falls into parts"):
-        stationary_distribution(np.eye(3))
+        stationary_distribution(P)
+
+
+def test_one_long_run_from_wherever_it_begins():
+    """States that are left for ever have no part in it, and a chain may go round in a circle."""
+    circle = np.roll(np.eye(4), 1, axis=1)
+    np.testing.assert_allclose(stationary_distribution(circle), 1 / 4, rtol=1e-12)
+    P = apart(chain(3, 2), chain(4, 3))
+    P[:3] *= 0.5
+    P[:3, 3] += 0.5  # from the first part to the second, and not back
+    expected = np.append(np.zeros(3), stationary_distribution(chain(4, 3)))
+    for order in (np.arange(7), np.arange(7)[::-1], np.random.default_rng(5).permutation(7)):
+        found = stationary_distribution(P[np.ix_(order, order)])
+        np.testing.assert_allclose(found, expected[order], atol=1e-12)
+    P[3:] *= 0.5
+    P[3:, 6] += 0.5
+    values, vectors = np.linalg.eig(P.T)
+    own = np.real(vectors[:, np.argmin(np.abs(values - 1))])
+    np.testing.assert_allclose(stationary_distribution(P), own / own.sum(), atol=1e-12)
+
+
+def test_a_vocabulary_that_is_too_large_is_refused(train):
+    model = train([" ".join(map(str, range(8_000)))], method="additive", order=2)
+    with pytest.raises(UserError, match="matrices over 8,003 ids take too much memory and time"):
+        initial_distribution(model)
 
 
 def test_other_models_are_refused(train):

@@ -7,7 +7,8 @@ import pytest
 
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
-from textmill.ngram.prune import prune, renormalised, worths
+from textmill.ngram.prune import prune, pruned, renormalised, worths
+from textmill.ngram.storage import load, save
 from textmill.ngram.tables import OrderTable, pack, unpack, words_of
 from textmill.tokenizers.vocabulary import BEGIN, END
 
@@ -77,3 +78,16 @@ def test_larger_thresholds_leave_less_and_a_size_is_kept(train):
     by_words = dict(zip(map(tuple, words.T.tolist()), tables[1].probabilities, strict=True))
     expected = [by_words[tuple(ngram)] for ngram in left.T.tolist()]
     np.testing.assert_array_equal(kept[1].probabilities, expected)
+
+
+def test_a_model_says_the_order_that_it_has(train, tmp_path):
+    """Of which pruning may leave less than was asked for, and short lines too."""
+    whole = train(LINES, method="witten_bell", order=3)
+    asked = train(LINES, method="witten_bell", order=3, prune_threshold=10.0)
+    save(asked, tmp_path / "asked")
+    for model in (pruned(whole, threshold=10.0), asked, load(tmp_path / "asked", whole.vocabulary)):
+        assert (model.order, model.config.order) == (1, 3)
+        assert model.describe() == "Witten-Bell, order 1"
+    assert whole.describe() == "Witten-Bell, order 3"
+    assert train(["a b"], method="additive", order=99).describe() == "add-1, order 4"
+    assert train(["a b"], method="uniform").describe() == "uniform"

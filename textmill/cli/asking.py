@@ -107,4 +107,4 @@ def estimate(
 
     model = asking.estimate(counts, file, order=order, method=method)
     ngrams = sum(model.ngrams)
-    print(f"{file}: {model.config.describe()}, {ngrams:,} n-grams, {file.stat().st_size:,} bytes")
+    print(f"{file}: {model.describe()}, {ngrams:,} n-grams, {file.stat().st_size:,} bytes")

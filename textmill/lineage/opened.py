@@ -100,14 +100,14 @@ def declared(name: str, root: Path) -> tuple[str, Mapping[str, Any]]:
 def _of_arpa(path: str) -> Opened:
     model = read_arpa(Path(path))
     codec = Codec(WordTokenizer(model.vocabulary), lambda texts: np.zeros(len(texts)))
-    return Opened(path, model.config.describe(), model, codec, spells=False)
+    return Opened(path, model.describe(), model, codec, spells=False)
 
 
 def _ngram(name: str, codec: Codec, root: Path) -> Opened:
     model = load_ngram(root / layout.model(name), codec.tokenizer.vocabulary)
     return Opened(
         name,
-        model.config.describe(),
+        model.describe(),
         model,
         codec,
         gives_probabilities=model.gives_probabilities,

@@ -42,7 +42,7 @@ def write_arpa(model: NgramModel, path: Path) -> int:
     """
     if not model.gives_probabilities:
         raise UserError(
-            f"{model.config.describe()} gives scores, and an ARPA file holds probabilities",
+            f"{model.describe()} gives scores, and an ARPA file holds probabilities",
             next_step="choose another method",
         )
     tables = list(unpack(model.orders))

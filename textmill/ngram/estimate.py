@@ -130,7 +130,7 @@ def _estimated(
 def estimate_from_counts(
     counts: list[OrderCounts], vocabulary: Vocabulary, config: NgramConfig
 ) -> NgramModel:
-    """A model of counts that were read from a file; they give the order.
+    """A model of counts that were read from a file, of no higher order than theirs.
 
     UserError for a method that wants the text itself.
     """
@@ -140,6 +140,7 @@ def estimate_from_counts(
             next_step="choose another method, or train on the text",
         )
     counts = counts[: config.order]
+    config = replace(config, order=len(counts))
     counted = Counted(len(vocabulary), counts, np.zeros(0, np.uint32), None, Scratch())
     orders, about = _smoothed(counted, vocabulary, config)
     return _in_memory(list(orders), about)

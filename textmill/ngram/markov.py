@@ -13,8 +13,8 @@ from textmill.base.errors import UserError
 from textmill.ngram.model import NgramModel
 from textmill.tokenizers.vocabulary import BEGIN, END
 
-LARGEST = 20_000
-"""Ids from which on a dense matrix would take more than 3 GB."""
+LARGEST = 8_000
+"""Ids of which the matrices still take half a GB each, and what is done with them half a minute."""
 
 
 def initial_distribution(model: NgramModel) -> np.ndarray:
@@ -48,16 +48,40 @@ def stationary_distribution(transitions_VV: np.ndarray) -> np.ndarray:
 
     UserError where there is more than one.
     """
-    size = len(transitions_VV)
-    equations = np.vstack([transitions_VV.T - np.eye(size), np.ones(size)])
-    answer, _, rank, _ = np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)
-    if rank < size:
+    if not _has_a_common_goal(transitions_VV > 0):
         raise UserError(
             "the chain falls into parts that never meet, so it has no one stationary distribution",
             next_step="choose a smoothed method, which lets every word follow every other",
         )
+    # One of the equations follows from the others, and that the sum is 1 takes its place.
+    equations = transitions_VV.T - np.eye(len(transitions_VV))
+    equations[-1] = 1.0
+    answer = np.linalg.solve(equations, np.append(np.zeros(len(equations) - 1), 1.0))
     pi: np.ndarray = np.maximum(answer, 0.0)
     return pi / pi.sum()
+
+
+def _has_a_common_goal(follows_VV: np.ndarray) -> bool:
+    """Whether some state is reached from every state: then there is one long run.
+
+    Each sweep begins at a state not seen yet and sees all from which it is reached. If there is
+    such a state at all, the last sweep began at one: it saw that state, or nothing was left to it.
+    """
+    seen, goal = np.zeros(len(follows_VV), dtype=bool), 0
+    while not seen.all():
+        goal = int(np.argmin(seen))
+        seen = _reaching(goal, follows_VV, seen)
+    return bool(_reaching(goal, follows_VV, np.zeros(len(follows_VV), dtype=bool)).all())
+
+
+def _reaching(goal: int, follows_VV: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Bool (V), those seen and all from which the goal is reached, past the seen at most."""
+    new = np.arange(len(seen)) == goal
+    seen = seen | new
+    while new.any():
+        new = follows_VV[:, new].any(axis=1) & ~seen
+        seen = seen | new
+    return seen
 
 
 def place_of(id: int) -> int:
@@ -68,13 +92,13 @@ def place_of(id: int) -> int:
 def _check(model: NgramModel) -> NgramModel:
     if model.order != 2 or not model.gives_probabilities:
         raise UserError(
-            f"{model.config.describe()} is no bigram of probabilities",
+            f"{model.describe()} is no bigram of probabilities",
             next_step="choose order: 2",
         )
     if model.size > LARGEST:
         raise UserError(
-            f"a matrix over {model.size:,} ids would not fit into memory",
-            next_step=f"choose a vocabulary of at most {LARGEST:,}",
+            f"matrices over {model.size:,} ids take too much memory and time",
+            next_step=f"choose a vocabulary of at most {LARGEST:,} ids",
         )
     return model
 

@@ -8,6 +8,7 @@ order.
 Shapes: B streams, T tokens, V ids, N order.
 """
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +51,13 @@ class NgramModel:
     def order(self) -> int:
         """N."""
         return len(self.orders)
+
+    def describe(self) -> str:
+        """What the model is, in words; of the order that it has, which may be less than was asked.
+
+        Lines may be shorter, counts may end before, and pruning may leave nothing of an order.
+        """
+        return replace(self.config, order=self.order).describe()
 
     @property
     def size(self) -> int:
