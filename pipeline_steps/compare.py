@@ -13,7 +13,7 @@ from textmill.base.files import read_record, read_table, write_atomically
 from textmill.reports.certainty import with_certainty
 from textmill.reports.curves import learning_curves
 from textmill.reports.html import render_html
-from textmill.reports.leaderboard import Declared, build, declared_models, text_facts
+from textmill.reports.leaderboard import Declared, Metrics, build, declared_models, text_facts
 from textmill.reports.ngrams import render_ngrams
 from textmill.reports.plain import render_csv, render_json, render_markdown
 from textmill.reports.view import View
@@ -39,10 +39,11 @@ def main() -> None:
     declared = declared_models({group: params.get(group) for group in GROUPS})
     forget_undeclared(declared)
     settings.read_anew()
-    view = standings(declared)
+    metrics = summaries(declared)
+    view = standings(declared, metrics)
     for ending, render in RENDERERS.items():
         write_atomically(layout.REPORTS / f"leaderboard.{ending}", render(view))
-    ngrams = render_ngrams(view.board, params.get("ngrams") or {})
+    ngrams = render_ngrams(view.board, params.get("ngrams") or {}, metrics)
     write_atomically(layout.REPORTS / "ngrams.csv", ngrams)
 
 
@@ -60,13 +61,17 @@ def forget_undeclared(declared: Declared) -> None:
                 _delete(path)
 
 
-def standings(declared: Declared) -> View:
-    """The ranking, how certain it is, and learning curves, from the files of the models."""
-    metrics = {
+def summaries(declared: Declared) -> Metrics:
+    """What the evaluation wrote of every model that was scored."""
+    return {
         name: read_record(layout.summary(name), *NEEDED)
         for name, _ in declared
         if layout.summary(name).exists()
     }
+
+
+def standings(declared: Declared, metrics: Metrics) -> View:
+    """The ranking, how certain it is, and learning curves, from the files of the models."""
     cleaned = read_record(layout.CLEAN_SUMMARY, "sha256", "documents", "bytes", "words")
     source = read_record(layout.RAW / "source.json", *NEEDED_OF_SOURCE)
     text = text_facts(source, cleaned)

@@ -115,7 +115,7 @@ def test_files_of_models_no_longer_declared_are_deleted_and_named(repository, ca
 
 
 def test_the_declared_models_are_ranked_from_their_files(repository):
-    view = compare.standings(DECLARED)
+    view = compare.standings(DECLARED, compare.summaries(DECLARED))
     assert [entry.name for entry in view.board.models] == ["kn", "lstm"]
     assert view.board.models[1].behind.difference == pytest.approx(0.25)
     assert view.board.certainty.drawn == 50
@@ -124,7 +124,7 @@ def test_the_declared_models_are_ranked_from_their_files(repository):
 
 
 def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeypatch):
-    kn = {"method": "kneser_ney", "order": 3}
+    kn = {"tokenizer": "char", "method": "kneser_ney", "order": 3}
     groups = {"ngrams": {"kn": kn}, "networks": {"lstm": {}}, "mixtures": None}
     monkeypatch.setattr("pipeline_steps.settings.load", lambda stage: groups)
     written = []
@@ -148,5 +148,6 @@ def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeyp
     with Path("reports/ngrams.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["name"], row["method"], row["order"]) == ("kn", "kneser_ney", "3")
+    assert (row["ngrams"], row["bytes_on_disk"], row["not_ranked"]) == ("10", "100", "")
     assert float(row["bits_per_byte"]) == 1.5
-    assert float(row["perplexity"]) > 1
+    assert float(row["perplexity"]) == pytest.approx(2 ** (1.5 * TOTAL / 2_000))

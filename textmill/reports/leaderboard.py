@@ -121,7 +121,8 @@ def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """The number, or None where it is none or infinite."""
     return value if _is_finite(value) else None
 
 
@@ -135,11 +136,11 @@ def _entry(rank: int, name: str, group: str, found: Mapping[str, Any]) -> Entry:
         tokenizer=found["tokenizer"],
         tokenizer_fingerprint=found["tokenizer_fingerprint"],
         bits_per_byte=test["bits_per_byte"],
-        bits_per_byte_valid=_finite(found["valid"]["bits_per_byte"]),
+        bits_per_byte_valid=finite(found["valid"]["bits_per_byte"]),
         behind=None,
-        bits_per_character=_finite(test["bits_per_character"]),
-        perplexity=_finite(test["perplexity"]),
-        word_perplexity=_finite(test["word_perplexity"]),
+        bits_per_character=finite(test["bits_per_character"]),
+        perplexity=finite(test["perplexity"]),
+        word_perplexity=finite(test["word_perplexity"]),
         unknown_rate=test["unknown_rate"],
         spelling_share=test["nats_spelling"] / test["nats"] if test["nats"] else 0.0,
         parameters=found["parameters"],
@@ -180,7 +181,7 @@ def _tokenization(fingerprint: str, group: list[Mapping[str, Any]]) -> Tokenizat
                 rank=rank,
                 name=one["name"],
                 perplexity=one["test"]["perplexity"],
-                perplexity_valid=_finite(one["valid"]["perplexity"]),
+                perplexity_valid=finite(one["valid"]["perplexity"]),
                 adapts=one.get("adapts", False),
             )
             for rank, one in enumerate(group, start=1)
