@@ -94,9 +94,10 @@ def _reserve(descriptor: int, path: Path, size: int) -> None:
 def fits(positions: int, order: int, memory_limit: float) -> bool:
     """Whether a text of so many positions can be counted and smoothed in memory.
 
-    Of all n-grams that could be, no more than 0.6 differ (0.57 in 15 million words, order 5).
+    It is taken that no n-gram comes twice, as of high orders hardly any does: of WikiText-2's
+    positions, orders 2 to 5 have 0.29, 0.66, 0.84 and 0.90 different ones.
     """
-    needed = positions * (4 + ROW_BYTES * max(order - 1, 1) * 0.6)
+    needed = positions * (4 + ROW_BYTES * max(order - 1, 1))
     return needed + positions * POSITION_BYTES / 2 < memory_limit
 
 
