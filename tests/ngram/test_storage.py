@@ -1,4 +1,8 @@
 import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,11 +48,50 @@ def test_a_loaded_model_is_the_saved_one(train, tmp_path, options):
     )
 
 
+MAPS = Path("/proc/self/maps")
+CHILD = """
+import json, pickle, sys
+from pathlib import Path
+import numpy as np
+from textmill.ngram.storage import load
+vocabulary, stream, folder = pickle.load(sys.stdin.buffer)
+model = load(folder, vocabulary)
+nats = model.score(stream, model.start(1))[0]
+maps = Path("/proc/self/maps")
+mapped = maps.exists() and str(folder / "order-3.arrow") in maps.read_text()
+print(json.dumps({"nats": [one.hex() for one in nats[0].tolist()], "mapped": mapped}))
+"""
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="only Linux lists what is mapped")
 def test_columns_are_mapped_not_read(saved):
+    """Each column's address lies in a mapping of its file, none in memory of the process's own."""
     model, folder = saved
     loaded = load(folder, model.vocabulary)
-    assert not loaded.orders[2].words.data.flags.owndata
-    assert not loaded.orders[2].words.data.flags.writeable
+    ranges = {}
+    for row in MAPS.read_text().splitlines():
+        if "order-" in row:
+            ends = [int(one, 16) for one in row.split()[0].split("-")]
+            ranges.setdefault(row.split()[-1], []).append(ends)
+    for n, order in enumerate(loaded.orders, start=1):
+        of_file = ranges[str(folder / f"order-{n}.arrow")]
+        for column in (order.words, order.probabilities, order.backoffs, order.ends):
+            if column is not None:
+                address = column.data.ctypes.data
+                assert any(low <= address < high for low, high in of_file)
+                assert not column.data.flags.writeable
+
+
+def test_another_process_maps_the_same_model(saved):
+    model, folder = saved
+    loaded = load(folder, model.vocabulary)
+    given = pickle.dumps((model.vocabulary, STREAM, folder))
+    done = subprocess.run([sys.executable, "-c", CHILD], input=given, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    said = json.loads(done.stdout)
+    ours = loaded.score(STREAM, loaded.start(1))[0][0]
+    assert said["nats"] == [one.hex() for one in ours.tolist()]
+    assert said["mapped"] == MAPS.exists()
 
 
 def test_the_same_model_gives_the_same_bytes(saved, train, tmp_path):
