@@ -129,28 +129,6 @@ def test_the_slip_is_not_repeated_unasked(train, eight_sentences):
     assert np.all(discounts()[2] == discounts(kenlm_compat=True)[2])
 
 
-def test_scores_and_totals_as_the_kenlm_package(train, encode, eight_sentences):
-    kenlm = pytest.importorskip("kenlm", reason="the kenlm package is not installed")
-    config = kenlm.Config()
-    config.show_progress = False
-    oracle = kenlm.Model(str(GOLDEN / "eight_sentences.arpa"), config)
-    model = train(
-        eight_sentences,
-        method="kneser_ney",
-        order=3,
-        event_space="observed",
-        kenlm_compat=True,
-    )
-    known = [model.vocabulary.id_to_token(i) for i in range(3, len(model.vocabulary))]
-    random = np.random.default_rng(5)
-    lines = [" ".join(random.choice([*known, "never"], random.integers(0, 9))) for _ in range(60)]
-    lines += eight_sentences
-    tokens, offsets, _ = encode(lines, model.vocabulary)
-    nats, _ = model.score(tokens[None, :], model.start(1))
-    ours = np.add.reduceat(-nats[0] / np.log(10), offsets[:-1])
-    np.testing.assert_allclose(ours, [oracle.score(line) for line in lines], rtol=1e-6)
-
-
 def by_the_book(lines, order, n_events, discounts):
     """p(word, history) from dictionaries, n-gram by n-gram; histories begin at `<s>`."""
     raw = [Counter() for _ in range(order + 1)]
