@@ -163,17 +163,18 @@ def by_the_book(lines, order, n_events, discounts):
     return p
 
 
+@pytest.mark.parametrize("resets", [True, False])
 @settings(max_examples=60, deadline=None)
-@given(
-    lines=st.lists(st.lists(st.integers(3, 6), max_size=6), min_size=1, max_size=9),
-    order=st.integers(1, 9),
-)
-def test_the_formulas_written_out(encode, lines, order):
+@given(data=st.data(), order=st.integers(1, 9))
+def test_the_formulas_written_out(encode, resets, data, order):
+    """Lines, or documents that are not parted at `</s>`."""
+    words = st.integers(3 if resets else END, 6)
+    lines = data.draw(st.lists(st.lists(words, max_size=6), min_size=1, max_size=9))
     vocabulary = encode(["3 4 5 6"])[2]
-    tokens, offsets, _ = encode([], vocabulary)
     tokens = np.array([token for line in lines for token in [*line, END]], dtype=np.uint16)
     offsets = np.cumsum([0] + [len(line) + 1 for line in lines])
-    model = estimate(tokens, offsets, vocabulary, NgramConfig("word", "kneser_ney", order))
+    config = NgramConfig("word", "kneser_ney", order, sentence_boundaries=resets)
+    model = estimate(tokens, offsets, vocabulary, config)
     p = by_the_book(lines, order, len(vocabulary) - 1, model.discounts)
     stream = np.random.default_rng(len(tokens)).choice([UNKNOWN, END, 3, 4, 5, 6], 40)
     stream = np.concatenate([tokens, stream])
@@ -182,7 +183,7 @@ def test_the_formulas_written_out(encode, lines, order):
     for word, scored in zip(stream.tolist(), np.exp(-nats[0]), strict=True):
         expected = p(word, history[-(order - 1) :] if order > 1 else ())
         assert scored == pytest.approx(expected, rel=1e-12)
-        history = (BEGIN,) if word == END else (*history, word)[-order:]
+        history = (BEGIN,) if word == END and resets else (*history, word)[-order:]
 
 
 def test_mass_freed_from_unigrams(train, probability):

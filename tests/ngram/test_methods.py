@@ -12,7 +12,11 @@ from textmill.ngram.estimate import estimate
 from textmill.tokenizers.vocabulary import BEGIN, END, UNKNOWN
 
 EVENTS = (UNKNOWN, END, 3, 4, 5, 6)
-LINES = st.lists(st.lists(st.integers(3, 5), max_size=6), min_size=1, max_size=9)
+LINES = {
+    "lines": st.lists(st.lists(st.integers(3, 5), max_size=6), min_size=1, max_size=9),
+    "running": st.lists(st.lists(st.integers(END, 5), max_size=12), min_size=1, max_size=5),
+}
+"""Lines, or documents whose lines run on: there `</s>` is a token like others."""
 
 
 class Counts:
@@ -104,14 +108,17 @@ def columns(lines):
     return tokens, np.cumsum([0] + [len(line) + 1 for line in lines])
 
 
+@pytest.mark.parametrize("kind", LINES)
 @pytest.mark.parametrize("method", BOOK)
 @settings(max_examples=40, deadline=None)
-@given(lines=LINES, order=st.integers(1, 5))
-def test_the_formulas_written_out(encode, method, lines, order):
+@given(data=st.data(), order=st.integers(1, 5))
+def test_the_formulas_written_out(encode, method, kind, data, order):
+    lines, resets = data.draw(LINES[kind]), kind == "lines"
     vocabulary = encode(["3 4 5 6"])[2]
     text = columns(lines)
     held_out = columns([[3, 4, 5, 6], [], [4, 4]])
-    model = estimate(*text, vocabulary, NgramConfig("word", method, order), held_out=held_out)
+    config = NgramConfig("word", method, order, sentence_boundaries=resets)
+    model = estimate(*text, vocabulary, config, held_out=held_out)
     counts = Counts(lines, order)
     chosen = np.random.default_rng(len(text[0])).choice(EVENTS, 30)
     stream = np.concatenate([text[0], chosen])
@@ -120,7 +127,7 @@ def test_the_formulas_written_out(encode, method, lines, order):
     for word, scored in zip(stream.tolist(), np.exp(-nats[0]), strict=True):
         expected = BOOK[method](counts, word, history[-(order - 1) :] if order > 1 else (), model)
         assert scored == pytest.approx(expected, rel=1e-9, abs=1e-15)
-        history = (BEGIN,) if word == END else (*history, word)[-order:]
+        history = (BEGIN,) if word == END and resets else (*history, word)[-order:]
 
 
 def test_maximum_likelihood(train, probability):

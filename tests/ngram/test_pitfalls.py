@@ -5,8 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from textmill.ngram.arpa_read import read_arpa
 from textmill.ngram.arpa_write import write_arpa
@@ -139,28 +137,6 @@ def test_when_every_word_was_seen_after_a_history_its_weight_is_finite(encode, m
             assert np.all(np.isfinite(table.backoffs))
         histories = [[one, other, third] for one in events for other in events for third in events]
         assert sums(model, histories) == pytest.approx(np.ones(len(histories)), abs=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    method=st.sampled_from(["kneser_ney", "witten_bell", "absolute_discounting"]),
-    order=st.integers(1, 4),
-    cutoffs=st.sampled_from([(), (0,), (0, 1), (0, 0, 1), (0, 2, 2, 3, 4)]),
-    pruning=st.sampled_from([{}, {"prune_threshold": 1e-3}, {"prune_to": 25}]),
-    event_space=st.sampled_from(["all", "observed"]),
-    interpolate_unigrams=st.booleans(),
-    sentence_boundaries=st.booleans(),
-)
-def test_options_go_together(train, cutoffs, pruning, **options):
-    model = train(LINES, cutoffs=cutoffs, **pruning, **options)
-    histories = random_histories(model, n=6)
-    assert sums(model, histories) == pytest.approx(np.ones(6), abs=1e-9)
-
-
-@pytest.mark.parametrize("cutoffs", [(1, 2), (0, 2, 1)])
-def test_cutoffs_that_cannot_be_are_refused_before_any_work(cutoffs):
-    with pytest.raises(ValueError, match="must begin with 0 and never fall"):
-        NgramConfig("word", "kneser_ney", 3, cutoffs=cutoffs)
 
 
 def test_names_that_look_reserved_are_words_when_they_stand_in_a_text(train, encode):
