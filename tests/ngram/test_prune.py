@@ -47,6 +47,33 @@ def test_worth_is_the_relative_entropy_of_the_distributions(train, method):
         assert worth[row] == pytest.approx(p_history[context] * divergence, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize("method", ["witten_bell", "good_turing"])
+def test_a_threshold_is_the_share_by_which_perplexity_would_rise(train, method):
+    """An n-gram goes at exp(D) - 1 and stays just below; D from the whole distributions."""
+    model = train(LINES, method=method, order=2)
+    tables = list(unpack(model.orders))
+    table = tables[1]
+    p_history = tables[0].probabilities.copy()
+    p_history[BEGIN] = p_history[END]
+    for row in range(0, len(table.words), 9):
+        context = int(table.contexts()[row])
+        keep = np.arange(len(table.words)) != row
+        starts = np.append(0, np.cumsum(keep))[table.starts]
+        cut = OrderTable(starts, table.words[keep], table.probabilities[keep], table.backoffs[keep])
+        without = model_of(list(renormalised([tables[0], cut], model.vocabulary)), model.vocabulary)
+        state = np.array([[context]])
+        before, after = model.distribution(state)[0], without.distribution(state)[0]
+        before, after = np.delete(before, BEGIN), np.delete(after, BEGIN)
+        nats = (np.exp(before) * (before - after)).sum()  # more after this history
+        rise = np.exp(p_history[context] * nats) - 1
+        assert rise > 1e-7
+        ngram = (context, int(table.words[row]))
+        for threshold, stays in ((rise * (1 - 1e-6), True), (rise * (1 + 1e-6), False)):
+            left = list(prune(tables, model.vocabulary, threshold=threshold))
+            kept = words_of(left, 2, np.arange(len(left[1].words))) if len(left) > 1 else [[], []]
+            assert (ngram in set(zip(*kept, strict=True))) == stays
+
+
 def test_a_threshold_of_nothing_leaves_everything(train):
     model = train(LINES, method="kneser_ney", order=3)
     tables = list(unpack(model.orders))
