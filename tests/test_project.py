@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import textmill
 from textmill.base.environment import TELEMETRY, switch_telemetry_off
 
 
@@ -28,6 +29,14 @@ def test_the_stage_graph_can_be_read_in_one_sitting(root):
     lines = (root / "dvc.yaml").read_text().splitlines()
     assert len(lines) < 150
     assert max(map(len, lines)) <= 110
+
+
+def test_the_version_is_that_of_the_project_and_is_looked_up_when_asked_for(root):
+    expected = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert textmill.__version__ == expected
+    assert "__version__" not in vars(textmill)
+    with pytest.raises(AttributeError, match="has no attribute 'version'"):
+        _ = textmill.version
 
 
 def test_make_alone_prints_help(root):

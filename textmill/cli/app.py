@@ -1,13 +1,13 @@
 """The command itself and what its modules share."""
 
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+import textmill
 from pipeline_steps.check import check as check_params
 from textmill.repository.layout import find_root
 
@@ -25,7 +25,7 @@ PIPED_WIDTH = 120
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"textmill {version('textmill')}")
+        print(f"textmill {textmill.__version__}")
         raise typer.Exit
 
 
