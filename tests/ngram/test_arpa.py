@@ -226,6 +226,21 @@ def test_a_context_that_is_not_listed_changes_nothing(tmp_path):
     np.testing.assert_allclose(scored, [-0.1, -0.375, -0.05, -0.05, -0.2], rtol=1e-12)
 
 
+def test_an_order_in_the_middle_may_lack_weights_or_have_some(tmp_path):
+    """Where none is written it is 1; so it is in the rows without one beside others with one."""
+    path = tmp_path / "model.arpa"
+    text = PLAIN.replace("ngram 2=2", "ngram 2=2\nngram 3=1")
+    text = text.replace("\\end", "\\3-grams:\n-0.05\t<s> a a\n\n\\end")
+    stream = np.array([[3, 3, END, 3, 0]])
+    for row, weight in (("-0.1\t<s> a", 0.0), ("-0.1\t<s> a\t-0.375", -0.375)):
+        path.write_text(text.replace("-0.1\t<s> a", row))
+        model = read_arpa(path)
+        scored = -nats(model, stream)[0] / np.log(10)
+        # After "<s> a a" its "a" is a history without bigrams but "a </s>".
+        expected = [-0.1, -0.05, -0.2, -0.1, weight - 0.125 - 1.0]
+        np.testing.assert_allclose(scored, expected, rtol=1e-12)
+
+
 def test_scores_are_not_written_as_probabilities(train, tmp_path):
     with pytest.raises(UserError, match="stupid backoff, order 2 gives scores"):
         write_arpa(train(LINES, method="stupid_backoff", order=2), tmp_path / "x.arpa")

@@ -10,6 +10,8 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.ngram import storage
 from textmill.ngram.checksum import checksum
+from textmill.ngram.count import count_ngrams, sentence_stream
+from textmill.ngram.prune import pruned
 from textmill.ngram.storage import load, save
 from textmill.tokenizers.vocabulary import END
 
@@ -171,3 +173,25 @@ def test_a_summary_that_describes_no_model_is_refused(saved, change, named):
     (folder / "model.json").write_text(json.dumps(content))
     with pytest.raises(UserError, match=named):
         load(folder, model.vocabulary)
+
+
+def seen_in(tokens, offsets, vocabulary):
+    """How many n-grams of orders 1 to 3 a text has."""
+    stream = sentence_stream(tokens, offsets, len(vocabulary))
+    return tuple(table.seen() for table in count_ngrams(stream, len(vocabulary), 3))
+
+
+@pytest.mark.parametrize(
+    "options", [{"prune_to": 20}, {"prune_threshold": 0.01}, {"cutoffs": (0, 1)}, {}]
+)
+@pytest.mark.parametrize("method", ["kneser_ney", "witten_bell", "absolute_discounting"])
+def test_a_model_says_how_many_ngrams_it_holds(train, encode, tmp_path, method, options):
+    whole = train(LINES, method=method, order=3)
+    model = train(LINES, method=method, order=3, **options)
+    rows = [order.words.rows for order in model.orders]
+    assert model.ngrams == (whole.ngrams[0], *rows[1:])
+    assert (sum(model.ngrams) < sum(whole.ngrams)) == bool(options)
+    assert whole.ngrams == seen_in(*encode(LINES, whole.vocabulary))
+    save(model, tmp_path / "m")
+    assert load(tmp_path / "m", model.vocabulary).ngrams == model.ngrams
+    assert sum(pruned(whole, size=20).ngrams) <= 20

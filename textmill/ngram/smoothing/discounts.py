@@ -61,11 +61,12 @@ def single_discount(order: int, n: np.ndarray) -> float:
     _log.log(
         _level.get(),
         "order %d: no n-gram has a count of %d (n-grams of count 1 to 4: %s), so the discount "
-        "n1 / (n1 + 2 n2) says nothing; this order alone takes %s",
+        "n1 / (n1 + 2 n2) says nothing; this order alone takes %s%s",
         order,
         missing,
         ", ".join(map(str, n)),
         FALLBACK[0],
+        TWICE if n[0] == 0 else "",
     )
     return FALLBACK[0]
 
