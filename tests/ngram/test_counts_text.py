@@ -62,7 +62,7 @@ def test_from_counts_in_any_order_the_model_is_the_same(text, written, method):
     [
         (lambda lines: [*lines, "the fox"], "'the fox' is no n-gram, a tab and a whole number"),
         (lambda lines: [*lines, "the\t-1"], "is no n-gram, a tab and a whole number"),
-        (lambda lines: [*lines, "the zebra\t1"], "'the zebra' holds a word outside"),
+        (lambda lines: ["", "the zebra\t1", *lines], "line 2: 'the zebra' holds a word outside"),
         (lambda lines: [*lines, "the <s>\t1"], "<s> is not in first place"),
         (lambda lines: [line for line in lines if line.count(" ") != 1], "its beginning is not"),
     ],

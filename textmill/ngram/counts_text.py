@@ -56,7 +56,7 @@ def read_counts(
     """
     with reading(path) as file:
         lines = file.read().split("\n")
-    ngrams, occurrences = _fields([line.removesuffix("\r") for line in lines], path)
+    ngrams, occurrences, places = _fields([line.removesuffix("\r") for line in lines], path)
     words = pc.split_pattern(pa.array(ngrams, pa.large_string()), " ")
     lengths = pc.list_value_length(words).to_numpy()
     if vocabulary is None:
@@ -66,7 +66,11 @@ def read_counts(
     ids = ids_of_names(words.flatten(), vocabulary)
     if np.any(ids < 0):
         row = int(np.repeat(np.arange(len(lengths)), lengths)[np.argmax(ids < 0)])
-        raise UserError(f"{ngrams[row]!r} holds a word outside the vocabulary", where=str(path))
+        raise UserError(
+            f"{ngrams[row]!r} holds a word outside the vocabulary",
+            where=f"{path}, line {places[row]:,}",
+            next_step="count with that vocabulary, or read the counts without one",
+        )
     orders = []
     ends = np.cumsum(lengths)
     for n in range(1, int(lengths.max(initial=0)) + 1):
@@ -93,8 +97,9 @@ def _own_vocabulary(unigrams: pa.Array, occurrences: np.ndarray) -> Vocabulary:
     return from_counts(types, np.array([*counts.values()], np.int64), scheme="counts")[0]
 
 
-def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray]:
-    ngrams, occurrences, total = [], [], 0
+def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray, list[int]]:
+    """n-grams, how often each occurred, and the number of its line."""
+    ngrams, occurrences, places, total = [], [], [], 0
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
@@ -115,7 +120,8 @@ def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray]:
             )
         ngrams.append(ngram)
         occurrences.append(int(digits))
-    return ngrams, np.array(occurrences, np.int64)
+        places.append(number)
+    return ngrams, np.array(occurrences, np.int64), places
 
 
 def _tables(
