@@ -59,7 +59,7 @@ def test_the_rate_that_is_best_on_the_quarter_is_taken(model, config, lines_of):
     rates = DynamicConfig(learning_rates=(0.0, 1.0), decays=(0.0,), segment=5)
     entry = AdaptedConfig(model="m", tokenizer="tiny", dynamic=rates)
     adapting = tune(model, config, entry, repeating, repeating)
-    assert adapting.settings == Settings(None, DynamicSettings(1.0, 0.0, 5))
+    assert adapting.settings == Settings(None, DynamicSettings(1.0, 0.0, 100.0, 5))
     static = Adapting(model.network, [], Settings(None, None)).nats(repeating)
     assert adapting.nats(repeating).sum() < static.sum()
 
@@ -87,13 +87,13 @@ def test_both_methods_together_are_the_cache_over_the_changing_network(model, co
 
 
 def test_what_was_chosen_is_said_in_words():
-    settings = Settings(CacheSettings(2000, 0.3, 0.1234), DynamicSettings(0.002, 0.001, 20))
+    settings = Settings(CacheSettings(2000, 0.3, 0.1234), DynamicSettings(0.002, 0.001, 100.0, 20))
     assert settings.describe() == (
         "dynamic evaluation (learning rate 0.002, decay 0.001) + "
         "neural cache (window 2,000, theta 0.3, weight 0.12)"
     )
     assert Settings(None, settings.dynamic).as_json() == {
-        "dynamic": {"learning_rate": 0.002, "decay": 0.001, "segment": 20}
+        "dynamic": {"learning_rate": 0.002, "decay": 0.001, "epsilon": 100.0, "segment": 20}
     }
 
 
@@ -106,6 +106,7 @@ def test_what_was_chosen_is_said_in_words():
         (lambda: CacheConfig(thetas=(float("nan"),)), "thetas must lie between 0"),
         (lambda: DynamicConfig(decays=(-0.1,)), "decays must lie between 0 and 1000000, not -0.1"),
         (lambda: DynamicConfig(segment=0), "segment must lie between 1"),
+        (lambda: DynamicConfig(epsilon=0.0), "epsilon must lie between 1e-06"),
     ],
 )
 def test_senseless_values_are_refused(make, message):

@@ -8,7 +8,6 @@ import torch
 from torch.nn import functional
 
 from textmill.adapting.dynamic import (
-    EPSILON,
     DynamicNetwork,
     gradient_rms,
     read_dynamically,
@@ -21,6 +20,7 @@ from textmill.neural.text import TrainingText
 from textmill.scoring.likelihood import token_nats
 from textmill.tokenizers.vocabulary import BEGIN
 
+EPSILON = 100.0
 RATE = 1.0
 """A step of a hundredth of it where a gradient is as large as usual."""
 
@@ -33,7 +33,13 @@ def rms(model, lines, config):
 
 def score(model, rms, lines, learning_rate, decay=0.0, segment=4):
     segments = read_dynamically(
-        model.network, rms, lines, learning_rate=learning_rate, decay=decay, segment=segment
+        model.network,
+        rms,
+        lines,
+        learning_rate=learning_rate,
+        decay=decay,
+        epsilon=EPSILON,
+        segment=segment,
     )
     return np.concatenate([one.nats for one in segments])
 
@@ -78,9 +84,11 @@ def test_it_learns_a_text_that_repeats_itself(model, rms, lines_of):
     assert dynamic[-40:].mean() < 0.7 * static[-40:].mean()
 
 
-def test_a_step_is_the_rule_of_the_paper(model, rms):
-    rate, decay = 1.5 * RATE, 0.2
-    dynamic = DynamicNetwork(model.network, rms, learning_rate=rate, decay=decay)
+@pytest.mark.parametrize("epsilon", [100.0, 0.01])
+def test_a_step_is_the_rule_of_the_paper(model, rms, epsilon):
+    rate, decay = 1.5 * RATE * epsilon / 100, 0.2
+    options = {"learning_rate": rate, "decay": decay, "epsilon": epsilon}
+    dynamic = DynamicNetwork(model.network, rms, **options)
     trained = [weight.detach().clone() for weight in model.network.parameters()]
     network, weights = dynamic.network, list(dynamic.network.parameters())
 
@@ -96,7 +104,7 @@ def test_a_step_is_the_rule_of_the_paper(model, rms):
     mean = torch.cat([one.flatten() for one in rms]).mean()
     for i, weight in enumerate(weights):
         pull = torch.clamp(rms[i] / mean, max=1 / decay)
-        step = -rate * gradients[i] / (rms[i] + EPSILON * mean)
+        step = -rate * gradients[i] / (rms[i] + epsilon * mean)
         wanted = before[i] + step + decay * pull * (trained[i] - before[i])
         assert torch.allclose(weight, wanted, rtol=0, atol=1e-13)
     untouched = list(model.network.parameters())
@@ -142,6 +150,18 @@ def test_segments_are_read_one_at_a_time_each_behind_another(model, lines):
     found = gradient_rms(model.network, text, segment=segment, seed=0)
     for rms, square in zip(found, squares, strict=True):
         assert torch.allclose(rms, (square / batch).sqrt(), rtol=1e-10, atol=1e-14)
+
+
+def test_no_more_logits_are_held_than_a_segment_has(model, lines, monkeypatch):
+    """The columns that give each segment its state are read side by side, and no id is predicted."""
+    asked = []
+    nats = model.network.nats
+    monkeypatch.setattr(
+        model.network, "nats", lambda output, ids: asked.append(len(ids)) or nats(output, ids)
+    )
+    gradient_rms(model.network, TrainingText(lines, model.vocabulary, 0), segment=7, seed=0)
+    assert len(asked) > 2
+    assert max(asked) == 7
 
 
 @pytest.mark.parametrize(

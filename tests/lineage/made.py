@@ -134,6 +134,7 @@ step,tokens,train_loss,valid_loss,learning_rate,gradient_norm
 FACTS = {
     "seconds": 12.5,
     "peak_memory_bytes": 1000,
+    "tokens_per_second": 250.5,
     "versions": {"python": "3.11.7", "torch": "2.13.0"},
     "commit": "a" * 40,
     "dirty": True,

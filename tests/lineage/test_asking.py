@@ -149,7 +149,7 @@ def test_it_writes_from_the_beginning_or_after_a_prompt(run):
     [
         (("score", "kn", "test.txt"), r'there is no model "kn"; did you mean "kn3"'),
         (("generate", "stupid"), "stupid cannot be drawn from: it gives scores"),
-        (("generate", "kn3", "--temperature", 0), "--temperature must be above 0, not 0"),
+        (("generate", "kn3", "--temperature", -1), "--temperature must be 0 or more, not -1"),
         (("score", "cache", "test.txt"), r"(?s)cache learns from the text .* lstm"),
         (("score", "kn3", "no.txt"), r"(?s)there is no no.txt.*- for standard input"),
         (("score", "no.arpa", "test.txt"), "there is no no.arpa"),

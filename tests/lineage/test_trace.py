@@ -122,7 +122,7 @@ def test_an_unknown_or_unmade_model_is_refused(made):
 @pytest.mark.parametrize(
     "change",
     [{"seconds": "many"}, {"seconds": True}, {"peak_memory_bytes": []}, {"versions": "torch"},
-     {"commit": 7}],
+     {"commit": 7}, {"tokens_per_second": -1}, {"peak_device_memory_bytes": "much"}],
 )  # fmt: skip
 def test_facts_that_are_none_are_named(made, change):
     add_facts(made)

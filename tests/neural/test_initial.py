@@ -50,6 +50,29 @@ def test_training_begins_with_those_weights_and_all_else_anew(
     assert not run.optimiser.state_dict()["state"]
 
 
+def test_attention_may_look_further_than_it_was_trained_to(
+    tmp_path: Path, make_config: Configure, make_vocabulary: Speak
+) -> None:
+    """Its weights do not depend on the window; those of the feed-forward network do."""
+    for architecture, said in (("attention_lstm", None), ("feed_forward", "window is 3 in")):
+        folder, vocabulary = tmp_path / architecture, make_vocabulary(SIZE)
+        first = make_config(architecture=architecture, window=3)
+        facts = {"config": first.as_json(), "vocabulary": vocabulary.fingerprint}
+        network = Network(SIZE, first)
+        save_model(folder, facts, network.state_dict(), "step\n")
+        config = make_config(
+            architecture=architecture, window=5, init_from=str(folder),
+            init_from_sha256=sha256_of(folder / "weights.safetensors"),
+        )  # fmt: skip
+        other = Network(SIZE, config)
+        if said:
+            with pytest.raises(UserError, match=said):
+                begin_from(other, config, vocabulary)
+        else:
+            begin_from(other, config, vocabulary)
+            assert torch.equal(next(other.parameters()), next(network.parameters()))
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

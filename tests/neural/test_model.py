@@ -85,7 +85,12 @@ def test_chunks_and_batches_change_nothing(
     alone = [model.score(ids_BT[b : b + 1], model.start(1))[0] for b in range(5)]
     assert abs(np.sum(alone) / whole.sum() - 1) < tolerance
     monkeypatch.setattr(model_module, "LOGITS_AT_ONCE", 3 * SIZE)
+    asked, nats = [], model.network.nats
+    monkeypatch.setattr(
+        model.network, "nats", lambda output, ids: asked.append(len(ids)) or nats(output, ids)
+    )
     bounded, _ = model.score(ids_BT, model.start(5))
+    assert max(asked) == 3
     assert np.allclose(bounded, whole, rtol=0, atol=10 * tolerance)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from textmill.neural import network as network_module
 from textmill.neural.chunk import PADDING
 from textmill.neural.config import NetworkConfig
 from textmill.neural.network import Network
@@ -99,3 +100,38 @@ def test_penalties_are_their_formulas_and_not_in_what_is_reported(
     expected = (nats / 17 + 2 * alpha + 3 * beta).item()
     assert found.item() == pytest.approx(expected, rel=1e-6)
     assert found.item() > reported.item() / 17 + 0.01
+
+
+@pytest.mark.parametrize("place", ["input_dropout", "dropout", "output_dropout"])
+def test_each_place_has_a_rate_of_its_own(
+    make_config: Configure, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which tensors are masked, by their widths: embedding 7, between layers 12, output 12."""
+    rates = {"input_dropout": 0.0, "dropout": 0.0, "output_dropout": 0.0, place: 0.5}
+    torch.manual_seed(0)
+    network = Network(20, make_config(embedding=7, tied=False, layers=3, **rates)).train()
+    ids_TB, state = torch.randint(3, 20, (6, 4)), network.zero_state(4)
+    seen = []
+    drop = network_module.locked_mask
+
+    def watched(x_TBH: torch.Tensor, rate: float, generator: torch.Generator) -> torch.Tensor:
+        seen.append((x_TBH.shape[-1], rate))
+        return drop(x_TBH, rate, generator)
+
+    monkeypatch.setattr(network_module, "locked_mask", watched)
+    reading = network(ids_TB, state, WHOLE, _generator())
+    expected = {
+        "input_dropout": [(7, 0.5)],
+        "dropout": [(12, 0.5)] * 2,
+        "output_dropout": [(12, 0.5)],
+    }
+    assert seen == expected[place]
+    assert torch.equal(reading.output, reading.raw) == (place != "output_dropout")
+
+
+def test_dropout_alone_is_the_rate_of_all_places(make_config: Configure) -> None:
+    config = make_config(dropout=0.3)
+    assert (config.input_dropout, config.output_dropout) == (0.3, 0.3)
+    config = make_config(dropout=0.3, input_dropout=0.0)
+    assert (config.input_dropout, config.output_dropout) == (0.0, 0.3)
+    assert NetworkConfig.from_json(config.as_json()) == config

@@ -71,6 +71,35 @@ def test_sigkill_twice_and_the_bytes_are_those_of_an_undisturbed_run(tmp_path: P
             assert (two / name).read_bytes() == (one / name).read_bytes(), (changes, name)
 
 
+TORN = """
+import json, sys
+from pathlib import Path
+from tests.neural.tiny import train_tiny, train_tiny_torn
+
+config = json.loads(sys.argv[2])
+ended = []  # the forks come first: threads that this process started would be missing in them
+for place, number in (("save", 3), ("look", 3), ("model", 1)):
+    ended.append(train_tiny_torn(Path(sys.argv[1]) / "torn", config, place, number))
+    assert not (Path(sys.argv[1]) / "torn/model").exists()
+for name in ("torn", "whole"):
+    train_tiny(Path(sys.argv[1]) / name, config)
+print(json.dumps(ended))
+"""
+
+
+@pytest.mark.slow
+def test_sigkill_in_a_save_in_a_look_and_while_the_model_is_written(tmp_path: Path) -> None:
+    """With two threads, as by default; each time what was being written is half there."""
+    done = subprocess.run(
+        [sys.executable, "-c", TORN, tmp_path, json.dumps(CONFIG | {"threads": 2})],
+        text=True, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == [-signal.SIGKILL] * 3
+    for name in ("history.csv", "model.json", "weights.safetensors"):
+        whole, torn = (tmp_path / one / "model" / name for one in ("whole", "torn"))
+        assert torn.read_bytes() == whole.read_bytes(), name
+
+
 @pytest.fixture
 def lines(make_lines: Write) -> Lines:
     rng = np.random.default_rng(1)

@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from torch import Tensor, nn
 from textmill.base.errors import UserError
 from textmill.neural import training as training_module
 from textmill.neural.config import NetworkConfig
-from textmill.neural.device import prepare, usable_precision
 from textmill.neural.history import Look, as_csv
 from textmill.neural.model import load
 from textmill.neural.network import Reading
@@ -239,9 +237,29 @@ def test_a_step_without_a_finite_gradient_is_left_out_and_counted(make_run: Run)
     run.look()
     assert run.history.looks[0].skipped == 1
     run.network.head.bias.register_hook(lambda gradient: gradient * torch.nan)
-    run.take_step()
-    with pytest.raises(UserError, match="step 4: no step of the last 1 had a finite gradient"):
+    for _ in range(4):
+        run.take_step()
         run.look()
+    assert math.isnan(run.history.looks[-1].gradient_norm)
+    run.take_step()
+    with pytest.raises(UserError, match="step 8: no step of the last 5 had a finite gradient"):
+        run.look()
+
+
+@pytest.mark.parametrize("beta2", [0.99, 0.999])
+def test_adamw_is_the_formula_of_the_paper(make_run: Run, beta2: float) -> None:
+    """Loshchilov and Hutter 2019; decay acts on matrices alone, so not on this bias."""
+    options = {} if beta2 == 0.99 else {"beta2": beta2}  # 0.99 is the default
+    run = make_run(schedule="constant", warmup=0, learning_rate=0.05, clip=1e9, **options)
+    bias = run.network.head.bias
+    first, second = torch.zeros_like(bias), torch.zeros_like(bias)
+    for step in range(1, 5):
+        before = bias.detach().clone()
+        run.take_step()
+        first = 0.9 * first + 0.1 * bias.grad
+        second = beta2 * second + (1 - beta2) * bias.grad**2
+        move = (first / (1 - 0.9**step)) / ((second / (1 - beta2**step)).sqrt() + 1e-8)
+        assert torch.allclose(bias, before - 0.05 * move, atol=1e-6)
 
 
 def test_sgd_steps_down_the_clipped_gradient(make_run: Run) -> None:
@@ -390,26 +408,3 @@ def test_a_network_larger_than_memory_is_named(
             folder=tmp_path / "model", scratch=tmp_path / "scratch",
         )  # fmt: skip
     assert not (tmp_path / "model").exists()
-
-
-def test_deterministic_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
-    try:
-        prepare("cpu", 1, deterministic=True)
-        assert torch.are_deterministic_algorithms_enabled()
-        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
-    finally:
-        prepare("cpu", 1)
-    assert not torch.are_deterministic_algorithms_enabled()
-
-
-def test_bfloat16_is_not_emulated(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """On a CPU without its instructions it takes three times as long as float32."""
-    cpu = torch.device("cpu")
-    for probe in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
-        monkeypatch.setattr(torch.cpu, probe, lambda: False, raising=False)
-    assert usable_precision("bfloat16", cpu) == "float32"
-    assert "this cpu has no bfloat16 instructions: training in float32" in caplog.text
-    assert usable_precision("float32", cpu) == "float32"

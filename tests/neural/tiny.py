@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from torch import distributed
 
+from textmill.neural import checkpoint, model_files
 from textmill.neural.config import NetworkConfig
 from textmill.neural.train import train
 from textmill.neural.training import Training
@@ -79,6 +80,34 @@ def train_tiny_killed_at(folder: Path, config: dict[str, Any], step: int | None)
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return code, int(begun.read_text())
+
+
+def train_tiny_torn(folder: Path, config: dict[str, Any], place: str, number: int) -> int:
+    """The same, which kills itself in its `number`th save or look, or while it writes its model.
+
+    What it was writing is cut in half by then. Returns its exit code.
+    """
+    owner, name = {
+        "save": (checkpoint, "save_tensors"),
+        "look": (Training, "look"),
+        "model": (model_files, "save_tensors"),
+    }[place]
+    child = os.fork()
+    if child == 0:
+        plain, calls = getattr(owner, name), []
+
+        def torn(*args: Any) -> None:
+            plain(*args)
+            calls.append(args)
+            if len(calls) == number:
+                for path in (one for one in args if isinstance(one, Path)):
+                    os.truncate(path, path.stat().st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(owner, name, torn)
+        train_tiny(folder, config)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def train_kinds(out: Path, common: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> None:

@@ -33,6 +33,11 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
     assert (found["tokenizers"], found["networks"]) == (4, 4)
     entry = read_yaml(params)["networks"]["textbook_lstm"]
     config = NetworkConfig(**entry)
+    assert read_yaml(params)["tokenizers"][config.tokenizer]["maximum_size"] == 20_000
+    assert (config.embedding, config.dropout, config.input_dropout) == (200, 0.2, 0.2)
+    adam = (config.optimiser, config.learning_rate, config.beta2, config.weight_decay)
+    assert adam == ("adamw", 1e-3, 0.999, 0.0)
+    assert (config.schedule, config.warmup, config.truncation) == ("constant", 0, "fixed")
     assert (config.describe(), config.bptt, config.clip) == ("LSTM, 2 x 200", 35, 5.0)
     assert config.budget == 10 * config.evaluate_every == 10 * 2_088_628
 

@@ -152,6 +152,8 @@ def test_facts_of_this_machine_are_shown(repository, runs):
     publish(repository)
     run = runs(repository)["kn3"]
     assert run.data.metrics["training_seconds"] == 12.5
+    assert run.data.metrics["tokens_per_second"] == 250.5
+    assert run.data.metrics["peak_memory_bytes"] == 1000
     assert run.info.end_time - run.info.start_time == 12_500
     assert run.data.tags["textmill.origin"] == "run"
     assert run.data.tags["version.torch"] == FACTS["versions"]["torch"]

@@ -47,6 +47,7 @@ class DynamicSettings:
 
     learning_rate: float
     decay: float
+    epsilon: float
     segment: int
 
 
@@ -149,7 +150,7 @@ def _tune_dynamic(
 ) -> DynamicSettings:
     found = []
     for rate, decay in itertools.product(config.learning_rates, config.decays):
-        settings = DynamicSettings(rate, decay, config.segment)
+        settings = DynamicSettings(rate, decay, config.epsilon, config.segment)
         segments = read_dynamically(network, rms, lines, **asdict(settings))
         nats = float(np.concatenate([segment.nats for segment in segments]).mean())
         _log.info("learning rate %g, decay %g: %.4f nats a token", rate, decay, nats)

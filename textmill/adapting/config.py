@@ -13,6 +13,8 @@ from textmill.base.errors import UserError
 
 MOST = 1e6
 """No window of tokens, no steepness and no rate is larger."""
+LEAST_EPSILON = 1e-6
+"""A weight that never had a gradient would leap without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +39,20 @@ class DynamicConfig:
     """Dynamic evaluation (Krause et al. 2017): gradients scaled by their RMS, decay to the start.
 
     learning_rates: of the step after each segment. decays: how far each step draws the weights back
-    to the trained ones. segment: tokens that are scored before they are learnt from together.
+    to the trained ones. epsilon: what is added to each weight's RMS, in mean RMS; the smaller, the
+    more the steps of weights differ. segment: tokens that are scored before they are learnt from
+    together.
     """
 
     learning_rates: tuple[float, ...] = (0.003, 0.02)
     decays: tuple[float, ...] = (0.001,)
+    epsilon: float = 100.0
     segment: int = 20
 
     def __post_init__(self) -> None:
         _check_values("learning_rates", self.learning_rates)
         _check_values("decays", self.decays)
+        _check_values("epsilon", (self.epsilon,), least=LEAST_EPSILON)
         _check_values("segment", (self.segment,), least=1)
 
 

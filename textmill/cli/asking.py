@@ -16,7 +16,9 @@ def generate(
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="What the text begins with.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="How many tokens at most.")] = 200,
     lines: Annotated[bool, typer.Option("--lines", help="Go on after the line's end.")] = False,
-    temperature: Annotated[float, typer.Option(help="Below 1: likelier words; above: rarer.")] = 1,
+    temperature: Annotated[
+        float, typer.Option(help="Below 1: likelier words; above: rarer; 0: the likeliest.")
+    ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
 ) -> None:
     """Let a model write: a line, or more, drawn word by word from what it expects.

@@ -1,7 +1,7 @@
 """Ancestral sampling: each next id is drawn from the model's own distribution after all before it.
 
-The temperature t draws from p^(1/t), renormalised: 1 is the model, towards 0 the likeliest id,
-above 1 flatter. One seed gives one text for one model. Through the one interface of every model,
+The temperature t draws from p^(1/t), renormalised: 1 is the model, 0 always the likeliest id, above
+1 flatter. One seed gives one text for one model. Through the one interface of every model,
 so an n-gram and a network are sampled alike.
 """
 
@@ -23,10 +23,10 @@ def sample(
     """Up to `length` ids that go on after the prompt.
 
     prompt: ids, may be empty: then a document begins. lines: False ends with the first `</s>`,
-    True goes on to the next line. ValueError for a temperature that is not above 0.
+    True goes on to the next line. ValueError for a temperature below 0.
     """
-    if not 0 < temperature < float("inf"):
-        raise ValueError(f"temperature must be above 0, not {temperature}")
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be 0 or more, not {temperature}")
     random = np.random.default_rng(seed)
     state = model.start(1)
     if len(prompt):
@@ -42,7 +42,9 @@ def sample(
 
 
 def draw(log_p_V: np.ndarray, temperature: float, random: np.random.Generator) -> int:
-    """An id by its probability, which is raised to 1 / temperature first."""
+    """An id by its probability, which is raised to 1 / temperature first; at 0 the likeliest."""
+    if temperature == 0:
+        return int(np.argmax(log_p_V))
     with np.errstate(over="ignore"):  # so far below the likeliest that it never comes
         p = np.exp((log_p_V - log_p_V.max()) / temperature)
     sums = np.cumsum(p)

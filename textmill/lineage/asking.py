@@ -98,10 +98,10 @@ def generate(
     """
     if not opened.gives_probabilities:
         raise UserError(f"{opened.name} cannot be drawn from: {SCORES_ONLY}")
-    if not 0 < temperature < float("inf"):
+    if not 0 <= temperature < float("inf"):
         raise UserError(
-            f"--temperature must be above 0, not {temperature:g}",
-            next_step="1 is the model as it is, 0.5 keeps closer to what is likely",
+            f"--temperature must be 0 or more, not {temperature:g}",
+            next_step="1 is the model as it is, 0 takes what is likeliest every time",
         )
     *whole, last = prompt.split("\n")
     ids = [one for line in whole for one in (*encode_line(opened.tokenizer, line), END)]

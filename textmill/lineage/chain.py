@@ -18,6 +18,8 @@ from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import read_stage, read_stages
 
 SCORES = "scores/"
+AMOUNTS = ("seconds", "peak_memory_bytes", "peak_device_memory_bytes", "tokens_per_second")
+"""What of a stage's facts is a number from 0 up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def recorded(fingerprint: str, root: Path = Path()) -> dict[str, Any]:
 
 
 def _wrong_fact(known: Mapping[str, Any]) -> str:
-    for name in ("seconds", "peak_memory_bytes"):
+    for name in AMOUNTS:
         value = known.get(name)
         if value is not None and not _is_amount(value):
             return f"{name} is no amount: {value!r}"

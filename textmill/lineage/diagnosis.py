@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.table import Table
 
 from textmill.base.errors import UserError
@@ -110,7 +111,10 @@ def _of_model(group: str, folder: Path, vocabulary: Vocabulary, lines: Lines) ->
         can_draw = ngram.config.gives_probabilities
         return {**nothing, "exposure": exposure(ngram, ids_TB) if can_draw else None}
     config, _ = load_model(folder, vocabulary)
-    model = load_network(folder, vocabulary, threads=config.threads, device=config.device)
+    # In float64, since an exploding gradient is beyond float32 long before sixty steps.
+    model = load_network(
+        folder, vocabulary, threads=config.threads, device=config.device, dtype=torch.float64
+    )
     gradients, matrices, gates = examine_recurrence(model.network, lines)
     return {
         "gradients": gradients,

@@ -61,8 +61,15 @@ _NOT_NEGATIVE = (
     "patience",
     "seed",
 )
-_BELOW_ONE = ("dropout", "embedding_dropout", "weight_drop", "momentum")
-_BETWEEN = ("decay", "continuation")
+_BELOW_ONE = (
+    "dropout",
+    "input_dropout",
+    "output_dropout",
+    "embedding_dropout",
+    "weight_drop",
+    "momentum",
+)
+_BETWEEN = ("decay", "continuation", "beta2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +84,8 @@ class NetworkConfig:
     implementation: of recurrent layers. reference: the cells of `cells.py`, many times slower.
     nonlinearity: of rnn. window: tokens that feed_forward sees; past states that attention sees.
     dropout: of the embeddings, between layers and before the output, one mask per chunk (Gal and
-        Ghahramani 2016, "locked"). embedding_dropout: of whole rows of the embedding.
+        Ghahramani 2016, "locked"); input_dropout and output_dropout: of the first and of the last
+        of these alone. embedding_dropout: of whole rows of the embedding.
     weight_drop: of recurrent weights. activation_penalty, temporal_activation_penalty: of the last
         layer's outputs and of their steps in time (Merity et al. 2017, alpha and beta).
     head: full softmax; chunked, the same without ever holding all logits; compiled, the same by
@@ -90,7 +98,8 @@ class NetworkConfig:
     bptt, batch: tokens and columns of a chunk. truncation: fixed; variable (around bptt, at most
         10 more, the rate in proportion); random, going on over each end of bptt tokens with
         probability `continuation`, weighted so that the gradient is unbiased.
-    optimiser: adamw or sgd with `momentum`. learning_rate: the peak, after `warmup`.
+    optimiser: adamw, whose second moment forgets by `beta2`, or sgd with `momentum`.
+    learning_rate: the peak, after `warmup`.
     schedule: cosine down to 2 %; constant; step, times `decay` every `decay_every`; plateau, times
         `decay` after a look without a new best.
     weight_decay: of matrices. clip: largest norm of the gradient.
@@ -114,6 +123,8 @@ class NetworkConfig:
     nonlinearity: Nonlinearity | None = None
     window: int | None = None
     dropout: float = 0.0
+    input_dropout: float = cast(float, None)  # `dropout` unless they are given: settled below
+    output_dropout: float = cast(float, None)
     embedding_dropout: float = 0.0
     weight_drop: float | None = None
     activation_penalty: float | None = None
@@ -128,6 +139,7 @@ class NetworkConfig:
     continuation: float | None = None
     optimiser: Optimiser = "adamw"
     momentum: float | None = None
+    beta2: float | None = None
     learning_rate: float = 2e-3
     schedule: Schedule = "cosine"
     warmup: int = cast(int, None)  # it depends on the budget's unit: settled below
@@ -151,6 +163,9 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         for name, value in settled(asdict(self)).items():
             object.__setattr__(self, name, value)
+        for name in ("input_dropout", "output_dropout"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.dropout)
         if cast(int | None, self.warmup) is None:
             object.__setattr__(self, "warmup", self._default_warmup())
         self._check_bounds()

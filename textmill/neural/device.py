@@ -49,7 +49,23 @@ def prepare(device: Device, threads: int, *, deterministic: bool = False) -> tor
         )
     if not available or device == "cpu":
         return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return _own_cuda_device(int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count())
+
+
+def _own_cuda_device(number: int, there: int) -> torch.device:
+    """The device of the process of this number, which is made the one that `cuda` means.
+
+    UserError where fewer are there than processes were started.
+    """
+    if number >= there:
+        raise UserError(
+            f"process {number + 1} has no CUDA device of its own: there are {there}",
+            where="params.yaml",
+            next_step=f"set processes: {there}, or device: cpu",
+        )
+    device = torch.device("cuda", number)
+    torch.cuda.set_device(device)
+    return device
 
 
 def usable_precision(wanted: Precision, device: torch.device) -> Precision:

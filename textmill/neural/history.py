@@ -36,7 +36,7 @@ def as_csv(looks: list[Look]) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """Sums since the last look."""
+    """Sums since the last look; `skipped_in_a_row` goes on over looks."""
 
     nats: float = 0.0
     targets: int = 0
@@ -44,6 +44,7 @@ class Tally:
     steps: int = 0
     clipped: int = 0
     skipped: int = 0
+    skipped_in_a_row: int = 0
 
     def add(self, loss: float, targets: int, norm: float, clip: float) -> None:
         """Count a step: its mean loss, over how many targets, its gradient norm and the limit."""
@@ -53,8 +54,14 @@ class Tally:
         if math.isfinite(norm):
             self.norms += norm
             self.clipped += norm > clip
+            self.skipped_in_a_row = 0
         else:
             self.skipped += 1
+            self.skipped_in_a_row += 1
+
+    def next(self) -> "Tally":
+        """The one after a look."""
+        return Tally(skipped_in_a_row=self.skipped_in_a_row)
 
     @property
     def gradient_norm(self) -> float:

@@ -29,9 +29,13 @@ SHAPE = (
 
 
 def _shape_of(config: NetworkConfig, name: str, size: int) -> object:
-    """A field as far as it decides about shapes: all heads but the adaptive one have the same."""
+    """A field as far as it decides about shapes: all heads but the adaptive one have the same, and
+    attention has the same weights however far it looks.
+    """
     if name == "head" and config.head != "adaptive":
         return "full"
+    if name == "window" and config.architecture == "attention_lstm":
+        return None
     if name == "cutoffs":
         return config.cutoffs_of(size) if config.head == "adaptive" else None
     return getattr(config, name)

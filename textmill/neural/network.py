@@ -1,7 +1,8 @@
 """The network: embedding, the layers of its architecture, and a head over the vocabulary.
 
 Outputs of the last layer go through a projection where the tied output is of another width.
-Dropout (locked, one mask a chunk) stands before the first layer and after every one. Embedding
+Dropout (locked, one mask a chunk) stands before the first layer, between layers and after the last,
+each with a rate of its own. Embedding
 dropout masks what was looked up, which costs less than a masked matrix and is the same.
 
 Suffixes: T time, B batch (columns), N positions, E embedding, H hidden, V vocabulary.
@@ -37,6 +38,8 @@ class Network(nn.Module):
     def __init__(self, vocabulary_size: int, config: NetworkConfig) -> None:
         super().__init__()
         self.dropout = config.dropout
+        self.input_dropout = config.input_dropout
+        self.output_dropout = config.output_dropout
         self.embedding_dropout = config.embedding_dropout
         self.vocabulary_size = vocabulary_size
         embedding = make_embedding(config, vocabulary_size)
@@ -68,12 +71,14 @@ class Network(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Reading:
         """Read a chunk that `pieces` has cut. generator: of dropout masks."""
-        output_TBH = raw_TBH = self._drop(self._embed(ids_TB, generator), generator)
+        embedded_TBE = self._embed(ids_TB, generator)
+        output_TBH = raw_TBH = self._drop(embedded_TBE, self.input_dropout, generator)
         after: State = ()
-        for layer, n_states in zip(self._stack(), self.states, strict=True):
+        rates = [self.dropout] * (len(self.states) - 1) + [self.output_dropout]
+        for layer, n_states, rate in zip(self._stack(), self.states, rates, strict=True):
             before, state = state[:n_states], state[n_states:]
             raw_TBH, layer_state = run(layer.for_chunk(generator), output_TBH, before, parts)
-            output_TBH = self._drop(raw_TBH, generator)
+            output_TBH = self._drop(raw_TBH, rate, generator)
             after += layer_state
         return Reading(output_TBH, raw_TBH, after)
 
@@ -102,10 +107,10 @@ class Network(nn.Module):
         mask_V1 = row_mask(self.vocabulary_size, x_TBE, self.embedding_dropout, generator)
         return x_TBE * mask_V1[ids_TB]
 
-    def _drop(self, x_TBH: Tensor, generator: torch.Generator | None) -> Tensor:
-        if not self.training or self.dropout == 0:
+    def _drop(self, x_TBH: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
+        if not self.training or rate == 0:
             return x_TBH
-        return x_TBH * locked_mask(x_TBH, self.dropout, generator)
+        return x_TBH * locked_mask(x_TBH, rate, generator)
 
 
 def make_embedding(config: NetworkConfig, size: int) -> nn.Embedding | AdaptiveEmbedding:

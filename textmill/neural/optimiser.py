@@ -2,10 +2,11 @@
 
 Decay acts on matrices alone. The fused update is used on every device: on two cores the plain
 one costs a sixth of a small network's step. AdamW's second moment forgets within 100 steps
-(0.99), which suits runs of thousands of steps better than the default of 1,000.
+(`beta2` 0.99), which suits runs of thousands of steps better than the usual 1,000 (0.999).
 """
 
 import math
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from torch.optim import SGD, AdamW
 
 from textmill.neural.config import NetworkConfig
 
-BETAS = (0.9, 0.99)
+BETA1 = 0.9
 
 
 def make_optimiser(network: nn.Module, config: NetworkConfig) -> AdamW | SGD:
@@ -26,7 +27,8 @@ def make_optimiser(network: nn.Module, config: NetworkConfig) -> AdamW | SGD:
     ]
     if config.optimiser == "sgd":
         return SGD(groups, lr=config.learning_rate, momentum=config.momentum or 0.0, fused=True)
-    return AdamW(groups, lr=config.learning_rate, betas=BETAS, fused=True)
+    betas = (BETA1, cast(float, config.beta2))
+    return AdamW(groups, lr=config.learning_rate, betas=betas, fused=True)
 
 
 def update(

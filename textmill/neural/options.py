@@ -22,6 +22,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "tied": ("head", {"full": True, "chunked": True, "compiled": True, "adaptive": False}),
     "cutoffs": ("head", {"adaptive": None}),
     "momentum": ("optimiser", {"sgd": 0.0}),
+    "beta2": ("optimiser", {"adamw": 0.99}),
     "decay": ("schedule", {"step": 0.5, "plateau": 0.25}),
     "decay_every": ("schedule", {"step": REQUIRED}),
     "truncation": ("batches", {"sequential": "fixed"}),

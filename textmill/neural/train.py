@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from textmill.base.errors import UserError
 from textmill.base.progress import Progress
 from textmill.neural.config import NetworkConfig
@@ -32,7 +34,8 @@ def train(
     """Train and write the best network to `folder`, which arrives whole.
 
     scratch: keeps the checkpoint and the growing history; a run that finds one goes on from it.
-    Returns device, precision, rate, and the seconds that it took before it went on; None where
+    Returns device, its peak memory if it is a GPU, precision, rate, and the seconds that it took
+    before it went on; None where
     several processes share it and another one writes. Raises UserError for a non-finite loss
     (naming the step), an empty split, a foreign checkpoint, a network that does not fit into
     memory.
@@ -49,8 +52,10 @@ def train(
         return None
     _log.info("%s", run.ending())
     run.write_model(folder)
+    on_gpu = run.device.type == "cuda"
     return {
         "device": run.device.type,
+        **({"peak_device_memory_bytes": torch.cuda.max_memory_allocated()} if on_gpu else {}),
         "precision": run.precision,
         "tokens_per_second": rate,
         "seconds_before": run.seconds_before,

@@ -42,6 +42,9 @@ from textmill.tokenizers.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
 
+SKIPPED = 5
+"""A gradient that is no finite number may happen; so many of them in a row are a training lost."""
+
 
 class Training:
     """A run's whole state between two steps.
@@ -143,11 +146,12 @@ class Training:
     def look(self) -> None:
         """Score the validation split, extend the history, keep the weights if they are best.
 
-        UserError where every step since the last look had to be skipped.
+        UserError where every step since the last look, and `SKIPPED` at least, had to be left out.
         """
-        if self.tally.skipped == self.tally.steps:
+        skipped = self.tally.skipped_in_a_row
+        if skipped >= max(self.tally.steps, SKIPPED):
             raise UserError(
-                f"no step of the last {self.tally.steps:,} had a finite gradient",
+                f"no step of the last {skipped:,} had a finite gradient",
                 where=f"training, step {self.step}",
                 next_step="lower learning_rate in params.yaml, then: dvc repro",
             )
@@ -161,7 +165,7 @@ class Training:
             clipped=self.tally.clipped,
             skipped=self.tally.skipped,
         )
-        self.tally = Tally()
+        self.tally = self.tally.next()
         self.history.add(look, self.network)
         self.write_history()
 

@@ -289,8 +289,9 @@ def _created_model(target: Target, record: ModelRecord, run_id: str) -> str:
 
 
 def _add_facts(store: Store, run: Run, record: ModelRecord, known: Mapping[str, Any]) -> None:
-    """What this machine recorded when it made the model: seconds, memory, versions, commit."""
-    costs = {"peak_memory_bytes": known.get("peak_memory_bytes")}
+    """What this machine recorded when it made the model: costs, versions, commit."""
+    names = ("peak_memory_bytes", "peak_device_memory_bytes", "tokens_per_second")
+    costs = {name: known.get(name) for name in names}
     if record.stage.partition("@")[0] in TRAINING_STAGES:
         costs["training_seconds"] = known.get("seconds")
     metrics.log_facts(store, run, {n: float(v) for n, v in costs.items() if v is not None})
