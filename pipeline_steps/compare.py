@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline_steps import settings
 from textmill.base.files import read_record, read_table, write_atomically
 from textmill.reports.certainty import with_certainty
-from textmill.reports.curves import learning_curves
+from textmill.reports.curves import learning_curves, render_curves
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import Declared, Metrics, build, declared_models, text_facts
 from textmill.reports.ngrams import render_ngrams
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Write `reports/leaderboard.{json,csv,md,html}` and `reports/ngrams.csv`."""
+    """Write `reports/leaderboard.{json,csv,md,html}`, `reports/ngrams.csv` and `curves.csv`."""
     params = settings.load("compare")
     declared = declared_models({group: params.get(group) for group in GROUPS})
     forget_undeclared(declared)
@@ -45,6 +45,7 @@ def main() -> None:
         write_atomically(layout.REPORTS / f"leaderboard.{ending}", render(view))
     ngrams = render_ngrams(view.board, params.get("ngrams") or {}, metrics)
     write_atomically(layout.REPORTS / "ngrams.csv", ngrams)
+    write_atomically(layout.REPORTS / "curves.csv", render_curves(histories(declared)))
 
 
 def forget_undeclared(declared: Declared) -> None:
@@ -78,8 +79,13 @@ def standings(declared: Declared, metrics: Metrics) -> View:
     board = build(declared, metrics, comparison_key(cleaned["sha256"]["test"]), text)
     board = with_certainty(board, lambda name: read_table(layout.scores(name) / "test.arrow"))
     ranked = {entry.name: metrics[entry.name] for entry in board.models}
-    histories = {name: layout.history(name) for name in ranked if layout.history(name).exists()}
-    return View(board, learning_curves(histories, ranked))
+    return View(board, learning_curves(histories(declared), ranked))
+
+
+def histories(declared: Declared) -> dict[str, Path]:
+    """The learning histories of the declared models that have one."""
+    paths = {name: layout.history(name) for name, _ in declared}
+    return {name: path for name, path in paths.items() if path.exists()}
 
 
 def _delete(path: Path) -> None:

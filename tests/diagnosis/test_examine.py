@@ -12,6 +12,7 @@ from textmill.diagnosis.excerpts import excerpts
 from textmill.diagnosis.exposure import PROMPT, exposure
 from textmill.diagnosis.losses import by_frequency, by_position, token_counts
 from textmill.diagnosis.records import Bin
+from textmill.diagnosis.unrolled import hidden_gradients, median_norms, unroll
 from textmill.neural.inside import recurrent_layers
 from textmill.shards.reader import Lines
 
@@ -54,6 +55,19 @@ def test_every_matrix_of_every_layer_is_held_against_the_gradients(network):
             assert one.radius == pytest.approx(torch.linalg.eigvals(block).abs().max().item())
             assert 0 < one.alignment <= 1 + 1e-12
             assert len(one.direction) == (2 if one.turns else 1)
+
+
+def test_an_explosion_beyond_float32_is_a_number_in_float64(make_network):
+    """A ReLU RNN whose state grows sixfold a step: over 52 steps by a factor of 10^40."""
+    network = make_network(architecture="rnn", nonlinearity="relu", layers=1)
+    with torch.no_grad():
+        recurrent_layers(network)[0].weight_hh_l0.copy_(6 * torch.eye(6))
+    lines = lines_of([60])
+    norms, _, _ = examine_recurrence(network, lines)
+    assert all(math.isfinite(norm) for norm in norms["h"])
+    assert norms["h"][-1] > 1e35 * norms["h"][0] > 0
+    single = unroll(network.float(), excerpts(lines, 1, 60))
+    assert not math.isfinite(median_norms(hidden_gradients(network, single)["h"])[-1])
 
 
 class Dice:

@@ -134,8 +134,8 @@ def test_metrics_and_plots_show(repository):
     assert files["metrics/clean.json"]["data"]["bytes"]["test"] > 0
     repository.run("dvc", "plots", "show")
     page = (repository.path / "dvc_plots/index.html").read_text()
-    assert "valid_loss" in page
-    assert "bits_per_byte" in page
+    drawn = ("valid_loss", "train_loss", "gradient_norm", "learning_rate", "bits_per_byte")
+    assert [name for name in drawn if name not in page] == []
 
 
 def test_an_experiment_may_choose_another_corpus(repository):

@@ -151,10 +151,18 @@ def test_another_tokenizer_than_the_networks_is_refused(repository):
         params.write_text(kept)
 
 
-def test_models_of_every_group_are_diagnosed(repository, tmp_path):
+def test_models_of_every_group_are_diagnosed(repository, tmp_path, monkeypatch):
     run(adapt, "cached")
+    examined = []
+    examine = diagnosis.examine_recurrence
+    monkeypatch.setattr(
+        diagnosis,
+        "examine_recurrence",
+        lambda network, lines: examined.append(network) or examine(network, lines),
+    )
     found = {one.name: one for one in diagnosis.diagnose(["lstm", "kn", "cached"])}
     assert found["lstm"].gradients.keys() == {"h", "c"}
+    assert next(examined[0].parameters()).dtype == torch.float64
     assert [gate.layer for gate in found["lstm"].gates] == [1]
     assert len(found["lstm"].matrices) == 4
     for name in ("lstm", "kn"):

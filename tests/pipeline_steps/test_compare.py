@@ -18,6 +18,7 @@ from textmill.scoring.comparison import comparison_key
 LINES, BYTES_A_LINE = 100, 50
 TOTAL = LINES * BYTES_A_LINE
 SHA256 = "5" * 64
+LOOKS = "step,tokens,train_loss,valid_loss,learning_rate,gradient_norm\n"
 DECLARED = [("kn", "ngrams"), ("lstm", "networks"), ("absent", "mixtures")]
 
 
@@ -82,7 +83,7 @@ def repository(tmp_path, monkeypatch) -> Path:
     for name in ("lstm", "removed", "kn"):
         path = layout.history(name)
         path.parent.mkdir(exist_ok=True)
-        path.write_text("step,tokens,train_loss,valid_loss\n1,4000,3.0,2.0\n")
+        path.write_text(f"{LOOKS}1,4000,3.0,2.0,0.1,1.0\n")
     (layout.MODEL_METRICS / ".gitignore").write_text("/kn.json\n")
     return tmp_path
 
@@ -132,6 +133,7 @@ def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeyp
         compare.main()
         files = sorted(Path("reports").iterdir())
         assert [file.name for file in files] == [
+            "curves.csv",
             *(f"leaderboard.{ending}" for ending in ("csv", "html", "json", "md")),
             "ngrams.csv",
         ]
@@ -145,6 +147,8 @@ def test_the_step_writes_four_forms_and_the_same_bytes_again(repository, monkeyp
         ("kn", 1.5),
         ("lstm", 1.75),
     ]
+    with Path("reports/curves.csv").open(newline="") as file:
+        assert {row["model"] for row in csv.DictReader(file)} == {"lstm"}
     with Path("reports/ngrams.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["name"], row["method"], row["order"]) == ("kn", "kneser_ney", "3")

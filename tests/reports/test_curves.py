@@ -5,7 +5,7 @@ import math
 import pytest
 
 from textmill.base.errors import UserError
-from textmill.reports.curves import Curve, learning_curves
+from textmill.reports.curves import Curve, learning_curves, render_curves
 
 HEADER = "step,tokens,train_loss,valid_loss,learning_rate,gradient_norm\n"
 
@@ -53,3 +53,18 @@ def test_a_damaged_history_is_named(content, tmp_path, one_metrics):
     found = {"lstm": one_metrics("lstm", 1.6, "word")}
     with pytest.raises(UserError, match=r"lstm\.csv is not a whole learning history"):
         learning_curves({"lstm": path}, found)
+
+
+def test_the_table_for_plots_has_every_look_of_every_network(tmp_path):
+    for name, rows in {
+        "b": "1,10,7.0,6.5,0.1,nan\n",
+        "a": "1,5,2,3,0.2,1\n2,9,1,2,0.1,2\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(HEADER + rows)
+    assert render_curves({name: tmp_path / f"{name}.csv" for name in "ba"}) == (
+        "model,step,tokens,train_loss,valid_loss,learning_rate,gradient_norm\n"
+        "a,1,5,2,3,0.2,1\na,2,9,1,2,0.1,2\nb,1,10,7.0,6.5,0.1,nan\n"
+    )
+    (tmp_path / "a.csv").write_text(HEADER + "1,5,2,3,0.2\n")
+    with pytest.raises(UserError, match=r"a\.csv is not a whole learning history"):
+        render_curves({"a": tmp_path / "a.csv"})

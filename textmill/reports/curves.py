@@ -7,6 +7,7 @@ stands on the axes of all the others.
 """
 
 import csv
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from textmill.base.errors import UserError
+
+COLUMNS = ("step", "tokens", "train_loss", "valid_loss", "learning_rate", "gradient_norm")
+"""What of a history is plotted, all of it numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,31 @@ def learning_curves(
     return tuple(curves)
 
 
+def render_curves(histories: Mapping[str, Path]) -> str:
+    """CSV for plots: every look of every history as it is, behind the name of its model."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("model", *COLUMNS))
+    for name, path in sorted(histories.items()):
+        rows = _rows(path)
+        writer.writerows((name, *(row[column] for column in COLUMNS)) for row in rows)
+    return out.getvalue()
+
+
 def _looks(path: Path) -> list[tuple[int, float]]:
-    """Tokens and validation loss of every look; a damaged file is a UserError that names it."""
+    """Tokens and validation loss of every look."""
+    return [(int(row["tokens"]), float(row["valid_loss"])) for row in _rows(path)]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Every look; a damaged file is a UserError that names it."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            return [(int(row["tokens"]), float(row["valid_loss"])) for row in csv.DictReader(file)]
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            for column in COLUMNS:
+                float(row[column])
+        return rows
     except (KeyError, TypeError, ValueError, csv.Error):
         raise UserError(
             f"{path} is not a whole learning history", next_step=f"rm {path}; dvc checkout {path}"
