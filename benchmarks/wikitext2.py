@@ -6,17 +6,23 @@ chosen is chosen on validation: the best step of training, the adapting's settin
 quarter), the weights of mixtures. Processor hours are those of all threads: of training, looks at
 validation included, of the rest, and in all, from reading the text to the last number; the limit is
 for all. Training keeps a checkpoint in --folder: what was interrupted goes on there, its seconds
-are counted on. `--quick` takes a small text and trains for a moment.
+are counted on, to the last minute also after SIGKILL. A model that is in --folder is taken if it
+has this configuration. The table goes into docs/results.md too.
+`--quick` takes a small text, trains for a moment and writes nothing there.
 
     python -m benchmarks.wikitext2 [--quick] [--json FILE] [--folder FOLDER]
 """
 
+import json
 import logging
 import tempfile
+import threading
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +34,7 @@ from benchmarks.report import Row, absent, exact, timing
 from benchmarks.texts import DATA, some_text
 from textmill.adapting.adapt import tune
 from textmill.adapting.config import AdaptedConfig, CacheConfig, DynamicConfig
-from textmill.base.files import read_record, write_json
+from textmill.base.files import read_record, write_atomically, write_json
 from textmill.neural.config import NetworkConfig
 from textmill.neural.model import load
 from textmill.neural.train import train
@@ -81,6 +87,8 @@ TINY_ADAPTED = replace(
     dynamic=DynamicConfig(learning_rates=(2e-3,)),
 )
 SPENT = "spent.json"
+RESULTS = Path(__file__).parents[1] / "docs/results.md"
+DEAD_ENDS = "## Dead ends"
 Nats = dict[str, np.ndarray]
 
 
@@ -95,6 +103,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         rows = measure(given.folder or Path(scratch), quick=given.quick)
     report.show(rows, given.json)
+    if not given.quick:
+        write_atomically(RESULTS, with_section(RESULTS.read_text(), rows, date.today()))
 
 
 def measure(folder: Path, *, quick: bool) -> list[Row]:
@@ -109,7 +119,9 @@ def measure(folder: Path, *, quick: bool) -> list[Row]:
     )
     kn5 = {split: token_nats(ngram, lines[split]) for split in SPLITS[1:]}
     before = time.process_time()
-    if not (folder / "model").exists():
+    if (folder / "model").exists():
+        check_configuration(folder / "model", config)
+    else:
         train_counting(folder, config, lines, vocabulary)
     trained = time.process_time()
     scored = scores_of(folder / "model", config, adapted, lines, vocabulary)
@@ -123,21 +135,60 @@ def train_counting(
     folder: Path, config: NetworkConfig, lines: dict[str, Lines], vocabulary: Vocabulary
 ) -> None:
     """Train, or go on, and add the seconds it took to those before, however it ends."""
-    spent = folder / SPENT
-    before = read_record(spent) if spent.exists() else {"processor_seconds": 0.0, "seconds": 0.0}
-    start, processor_start = time.monotonic(), time.process_time()
-    try:
+    with counting(folder / SPENT):
         documents = in_parts(lines["valid"])
         where = {"folder": folder / "model", "scratch": folder / "scratch"}
         train(lines["train"], documents, vocabulary, config, **where)
+
+
+@contextmanager
+def counting(spent: Path, every: float = 60.0) -> Iterator[None]:
+    """Keep in a file the seconds until now, on the wall and of processors, and those before."""
+    before = read_record(spent) if spent.exists() else {"processor_seconds": 0.0, "seconds": 0.0}
+    start = {"processor_seconds": time.process_time(), "seconds": time.monotonic()}
+    done = threading.Event()
+
+    def keep() -> None:
+        now = {"processor_seconds": time.process_time(), "seconds": time.monotonic()}
+        write_json(spent, {name: before[name] + now[name] - start[name] for name in now})
+
+    def keep_on() -> None:
+        while not done.wait(every):
+            keep()
+
+    keeper = threading.Thread(target=keep_on, daemon=True)
+    keeper.start()
+    try:
+        yield
     finally:
-        now = {
-            "processor_seconds": before["processor_seconds"]
-            + time.process_time()
-            - processor_start,
-            "seconds": before["seconds"] + time.monotonic() - start,
-        }
-        write_json(spent, now)
+        done.set()
+        keeper.join()
+        keep()
+
+
+def check_configuration(model: Path, config: NetworkConfig) -> None:
+    """SystemExit where the model that is there is another one."""
+    found = read_record(model / "model.json", "config")["config"]
+    wanted = json.loads(json.dumps(config.as_json()))
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise SystemExit(
+                f"{model} has {name} {found.get(name)!r}, and here it is {value!r}: "
+                "delete it, or name another --folder"
+            )
+
+
+def with_section(results: str, rows: list[Row], day: date) -> str:
+    """The page of results with these rows as its last section but the dead ends."""
+    head, mark, tail = results.partition(DEAD_ENDS)
+    lines = [f"## {day}: WikiText-2 from nothing, the table as it was printed", ""]
+    lines += ["| what | value | wanted | holds |", "|---|---|---|---|"]
+    for row in rows:
+        value = "absent" if row.value is None else f"{row.value:,.4g} {row.unit}".strip()
+        target = "" if row.target is None else f"{row.target:g}"
+        holds = {None: "", True: "yes", False: "**no**"}[row.holds]
+        lines.append(f"| {row.name.strip()} | {value} | {target} | {holds} |")
+    return "\n".join([head.rstrip("\n"), "", *lines, "", mark + tail])
 
 
 def costs(spent: dict[str, float], tokens: int, rest: float, *, quick: bool) -> list[Row]:
