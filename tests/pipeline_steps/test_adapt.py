@@ -181,6 +181,16 @@ def test_models_of_every_group_are_diagnosed(repository, tmp_path, monkeypatch):
     assert [one.name for one in diagnosis.diagnose([])] == ["lstm"]
 
 
+def test_of_documents_too_short_to_be_read_losses_alone_are_shown(repository, monkeypatch, caplog):
+    monkeypatch.setattr(diagnosis, "SHORTEST", 1 << 40)
+    (found,) = diagnosis.diagnose(["lstm"])
+    assert (found.gradients, found.gates, found.exposure) == ({}, (), None)
+    assert (
+        sum(one.tokens for one in found.positions) == summary(repository, "lstm")["valid"]["tokens"]
+    )
+    assert "losses alone are shown" in caplog.text
+
+
 def test_what_cannot_be_diagnosed_is_said(repository):
     with pytest.raises(UserError, match='there is no model "lstn"; did you mean "lstm"'):
         diagnosis.diagnose(["lstn"])

@@ -1,9 +1,11 @@
 """`textmill diagnose`: what is asked of the repository's models, and where the answers go."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from rich.table import Table
 
@@ -14,6 +16,7 @@ from textmill.diagnosis.excerpts import excerpts
 from textmill.diagnosis.exposure import exposure
 from textmill.diagnosis.losses import by_frequency, by_position, token_counts
 from textmill.diagnosis.records import Diagnosis, to_csv, to_json
+from textmill.diagnosis.unrolled import TARGETS
 from textmill.lineage.chain import check_model, model_names
 from textmill.neural.model import load as load_network
 from textmill.neural.model_files import load_model
@@ -25,6 +28,8 @@ from textmill.scoring.units import flat_nats
 from textmill.shards.reader import Lines, read_split
 from textmill.tokenizers import store
 from textmill.tokenizers.vocabulary import Vocabulary
+
+_log = logging.getLogger(__name__)
 
 SPLIT = "valid"
 """Whoever looks at what a model does wrong may change it: that is no use of the test text."""
@@ -39,6 +44,8 @@ COLUMNS = {
     "error": "\N{PLUS-MINUS SIGN}",
     "forced": "real text",
 }
+SHORTEST = TARGETS + 2
+"""Tokens of a document that a network can be watched reading."""
 PROMPTS, LENGTH = 64, 128
 """Texts that are gone on with, and tokens of a prompt and what follows it."""
 
@@ -104,6 +111,13 @@ def _of_model(group: str, folder: Path, vocabulary: Vocabulary, lines: Lines) ->
     """What only the model itself can tell; nothing of one that is made of others' scores."""
     nothing: dict[str, Any] = {"gradients": {}, "matrices": (), "gates": (), "exposure": None}
     if group not in ("ngrams", "networks"):
+        return nothing
+    if np.diff(lines.doc_offsets).max(initial=0) < SHORTEST:
+        _log.warning(
+            "no document of the validation text holds %d tokens, so no model can be watched reading "
+            "one: losses alone are shown",
+            SHORTEST,
+        )
         return nothing
     ids_TB = excerpts(lines, PROMPTS, LENGTH)
     if group == "ngrams":
