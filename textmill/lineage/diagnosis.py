@@ -114,8 +114,8 @@ def _of_model(group: str, folder: Path, vocabulary: Vocabulary, lines: Lines) ->
         return nothing
     if np.diff(lines.doc_offsets).max(initial=0) < SHORTEST:
         _log.warning(
-            "no document of the validation text holds %d tokens, so no model can be watched reading "
-            "one: losses alone are shown",
+            "no document of the validation text holds %d tokens, so no model can be watched "
+            "reading one: losses alone are shown",
             SHORTEST,
         )
         return nothing
