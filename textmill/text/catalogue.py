@@ -91,8 +91,8 @@ class ShareSplits:
     """Shares of the corpus, as fractions; what is left is for training.
 
     `lines` cuts every document into three contiguous pieces, train first. `documents` sends whole
-    documents by a hash of their names, so that adding a file moves no other. `auto` is `lines`
-    for fewer than 50 documents and `documents` from there on.
+    documents by a hash (`shares`), so that adding one moves no other. `auto` is `lines` for fewer
+    than 50 documents and `documents` from there on.
     """
 
     by: Literal["share"]

@@ -9,6 +9,7 @@ that Unicode allows to end a line (U+2028, U+2029, U+0085, vertical tab, form fe
 hold them inside sentences, and a line is what models are scored on.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -19,11 +20,26 @@ Cut = Callable[[str], list[str]]
 
 
 class Document(NamedTuple):
-    """A piece of text with its name and the file it came from."""
+    """A piece of text with its name and the file it came from.
+
+    key: what its split is drawn by where the name is only a place, which changes as soon as another
+    document comes before it.
+    """
 
     id: str
     file: str
     text: str
+    key: str = ""
+
+
+def placed(file: str, number: int, text: str) -> Document:
+    """A document that its file does not name, only its place in it: it is known by its text.
+
+    White space around the text does not count, since a paragraph has blank lines at its end unless
+    it is the last.
+    """
+    key = hashlib.sha256(text.strip().encode()).hexdigest()
+    return Document(f"{file}:{number:05d}", file, text, key)
 
 
 # An article begins with a blank line, its title between single equals signs, and a blank line.
