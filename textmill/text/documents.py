@@ -42,17 +42,20 @@ def placed(file: str, number: int, text: str) -> Document:
     return Document(f"{file}:{number:05d}", file, text, key)
 
 
+# Atomic, since an engine that took CR LF apart would find a blank line between the two.
+_LINE_END = r"(?>\r\n|\r|\n)"
 # An article begins with a blank line, its title between single equals signs, and a blank line.
 # Without the blank lines 29 formulas and table keys of the training file would pass for titles.
-_ARTICLE = re.compile(r"^ *\n(?= *= [^=\n].* = *\n *\n)", re.MULTILINE)
-_LINE_END = r"(?:\r\n|\r|\n)"
+_ARTICLE = re.compile(
+    rf"{_LINE_END}(?= *{_LINE_END} *= [^=\r\n][^\r\n]* = *{_LINE_END} *{_LINE_END})"
+)
 _LINE = re.compile(rf"[^\r\n]*{_LINE_END}|[^\r\n]+")
 _BLANK_LINES = re.compile(rf"{_LINE_END}(?:[^\S\r\n]*{_LINE_END})+(?=[^\r\n]*\S)")
 
 
 def cut_articles(text: str) -> list[str]:
     """WikiText's articles. What stands before the first title is an article of its own."""
-    return _cut(text, [match.start() for match in _ARTICLE.finditer(text)])
+    return _cut(text, [match.end() for match in _ARTICLE.finditer(text)])
 
 
 def cut_paragraphs(text: str) -> list[str]:
