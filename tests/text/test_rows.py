@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.text.cleaning import read
+from tests.text.cleaning import clean, read
 from textmill.base.errors import UserError
 from textmill.text.reading import Reading
 
@@ -83,6 +83,26 @@ def test_pythons_own_writers_are_read_back(fields: list[str]) -> None:
 def test_without_quoting_a_quote_is_a_character_like_any_other() -> None:
     data = b'text\tn\n"Hello," she said\t1\n"\t2\n'
     assert texts("x.tsv", data, quoting=False) == ['"Hello," she said', '"']
+
+
+@pytest.mark.parametrize("quoting", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CR LF", "CR"])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_an_empty_line_is_an_empty_text_where_there_is_one_column(name, end, quoting) -> None:
+    data = "text\na\n\nb\n\n".replace("\n", end).encode()
+    documents, _ = read({name: data}, Reading(kind="row", quoting=quoting))
+    assert [(d.id, d.text) for d in documents] == [
+        (f"{name}:{number:05d}", text) for number, text in enumerate(("a", "", "b", ""), 1)
+    ]
+    two = "n,text\n1,a\n\n2,b\n".replace("\n", end).replace(",", "\t" if "tsv" in name else ",")
+    assert texts(name, two.encode(), quoting=quoting) == ["a", "b"], "elsewhere it is no row"
+
+
+def test_empty_texts_of_one_column_stand_in_the_books() -> None:
+    documents = read({"x.csv": b"text\na\n\nb\n"}, Reading(kind="row"))[0]
+    cleaned, books = clean(documents, "plain")
+    assert [d.id for d in cleaned] == ["x.csv:00001", "x.csv:00003"]
+    assert books[-1]["reasons"]["no word left"] == {"documents": 1, "examples": ["x.csv:00002"]}
 
 
 def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:

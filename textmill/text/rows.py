@@ -76,7 +76,9 @@ def read_rows(
     delimiter = _DELIMITERS[suffix]
     header = header_of(name, head, delimiter, quoting=quoting)
     check_once(name, header, wanted)
-    tables = _delimited(blocks, wanted, delimiter, quoting=quoting)
+    # In a file of one column an empty line is an empty text; elsewhere it is no row.
+    has_empty_rows = len(header) == 1
+    tables = _delimited(blocks, wanted, delimiter, quoting=quoting, has_empty_rows=has_empty_rows)
     yield from _read(name, tables, columns, lambda: header)
 
 
@@ -123,7 +125,12 @@ def _first_line(blocks: Iterable[bytes], blank: bytes) -> tuple[bytes, Iterator[
 
 
 def _delimited(
-    blocks: Iterator[bytes], columns: list[str], delimiter: str, *, quoting: bool
+    blocks: Iterator[bytes],
+    columns: list[str],
+    delimiter: str,
+    *,
+    quoting: bool,
+    has_empty_rows: bool,
 ) -> Iterator[pa.Table]:
     reader = pa.csv.open_csv(
         io.BufferedReader(_Stream(blocks), _BLOCK),
@@ -132,6 +139,7 @@ def _delimited(
             delimiter=delimiter,
             quote_char='"' if quoting else False,
             newlines_in_values=quoting,
+            ignore_empty_lines=not has_empty_rows,
         ),
         pa.csv.ConvertOptions(
             column_types={column: pa.large_string() for column in columns},
