@@ -151,6 +151,25 @@ def test_a_row_of_megabytes_is_one_document() -> None:
             ['x.csv: no row has text in a column "text"', '"txt"', "txt, n"],
         ),
         ("x.jsonl", b'{"texts": "a"}\n', ['a column "text"; did you mean "texts"?']),
+        (
+            "x.jsonl",
+            b'{"n": 1}\r{"n": 2}\r',
+            ['a column "text"\n  -> set text_column to one of: n'],
+        ),
+        ("x.jsonl", b'{"n": 1} {"n": 2}\n', ['a column "text"\n  -> set text_column to one of: n']),
+        ("x.jsonl", b'{"n": ' + b"1" * 5000 + b"}\n", ["set text_column to one of: n"]),
+        ("x.jsonl", b'{"n": 1\n, "m": 2}\n', ["set text_column to one of: the keys of its rows"]),
+        ("x.jsonl", b"[" * 500 + b"]" * 500 + b"\n", ["x.jsonl: it is not a whole .jsonl file"]),
+        (
+            "x.jsonl",
+            b'{"n": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n",
+            ["set text_column to one of: the keys of its rows"],
+        ),
+        (
+            "x.jsonl",
+            b'{"text": "\\ud800"}\n',
+            ["x.jsonl: it is not a whole .jsonl file", "surrogate"],
+        ),
         ("x.jsonl", b'{"text": 1}\n', ["x.jsonl: it is not a whole .jsonl file with text"]),
         ("x.jsonl", b'{"text": "a"\n', ["x.jsonl: it is not a whole .jsonl file"]),
         (

@@ -38,6 +38,8 @@ _ROWS = 1 << 13
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson")
 _PARQUET = ".parquet"
+_FIRST_VALUE = json.JSONDecoder(parse_int=float)
+"""Python turns no more than 4,300 digits into an integer."""
 SUFFIXES = (*_JSON, _PARQUET, *_DELIMITERS)
 
 
@@ -240,11 +242,16 @@ def _missing(name: str, there: list[str], wanted: Sequence[str]) -> UserError:
     return UserError(
         f'no row has text in a column "{column}"{nearest(column, there)}',
         where=name,
-        next_step=f"set text_column to one of: {', '.join(there)}",
+        next_step=f"set text_column to one of: {', '.join(there) or 'the keys of its rows'}",
     )
 
 
 def _keys(head: bytes) -> list[str]:
-    """The keys of the first row of JSON Lines, by its first line."""
-    first: Any = json.loads(head)
+    """The keys of the first row of JSON Lines, by its beginning, which pyarrow need not read as a
+    line: it takes rows that lone CRs end, or nothing but a space. None where they cannot be told.
+    """
+    try:
+        first, _ = _FIRST_VALUE.raw_decode(head.decode().lstrip())
+    except (ValueError, RecursionError):
+        return []
     return list(first) if isinstance(first, dict) else []
