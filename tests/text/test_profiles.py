@@ -58,6 +58,35 @@ def decomposed(line):
     return line.replace("é", "e\\u0301")
 
 value = 5
+
+class Most:
+    made = []
+
+    def __init__(self, words, of="document"):
+        self.words, self.of, self.seen = words, of, 0
+        self.made.append(self)
+        if words < 1:
+            raise ValueError("words must be 1 or more")
+
+    def __call__(self, text):
+        self.seen += 1
+        return Drop(f"too long a {self.of}") if len(text.split()) > self.words else None
+
+@for_lines
+class MarkedClass(Most):
+    pass
+
+class MarkedCall(Most):
+    @for_lines
+    def __call__(self, line):
+        return super().__call__(line)
+
+class NotCallable:
+    pass
+
+class TwoTexts:
+    def __call__(self, text, other):
+        return None
 """
 
 
@@ -170,6 +199,51 @@ def test_a_rule_of_ones_own_for_lines_is_asked_about_each(own: str) -> None:
         "a number": {"lines": 3, "examples": ["0: line 1: 12", "0: line 3: 13", "1: line 1: 14"]},
         "rewritten": {"changes": 1, "examples": []},
     }
+
+
+def test_a_class_is_made_once_of_its_parameters_and_asked_about_every_text(own: str) -> None:
+    rule = {f"{own}:Most": {"words": 2}}
+    kept, books = cleaned(["plain", rule], "a b\n", "a b c\n", "d\n")
+    assert kept == ["a b\n", "d\n"]
+    assert books[-1]["rule"] == f"{own}:Most (words 2)"
+    assert books[-1]["reasons"]["too long a document"]["documents"] == 1
+    (made,) = sys.modules[own].Most.made
+    assert made.seen == 3
+
+
+def test_every_run_has_its_own_object_of_a_class(own: str) -> None:
+    """What one run has seen is nothing to the next."""
+    for _ in range(2):
+        cleaned(["plain", {f"{own}:Most": {"words": 2}}], "a b\n")
+    assert [made.seen for made in sys.modules[own].Most.made] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["MarkedClass", "MarkedCall"])
+def test_a_class_marked_for_lines_is_asked_about_each(own: str, name: str) -> None:
+    rule = {f"{own}:{name}": {"words": 2, "of": "line"}}
+    kept, books = cleaned(["plain", rule], "a b\na b c\nd\n")
+    assert kept == ["a b\nd\n"]
+    assert books[-1]["reasons"]["too long a line"]["lines"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("Most", {}, "the rule cannot be made with {} (missing a required argument: 'words')"),
+        ("Most", {"word": 2}, "cannot be made with {'word': 2}"),
+        ("Most", {"words": 0}, "cannot be made (ValueError: words must be 1 or more)"),
+        ("NotCallable", {}, "the class has no __call__"),
+        ("TwoTexts", {}, "the rule cannot be called with a text and {} (missing a required"),
+    ],
+)
+def test_a_class_that_cannot_be_a_rule_is_one_message(
+    own: str, name: str, parameters: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        cleaned(["plain", {f"{own}:{name}": parameters}], "a\n")
+    assert str(caught.value).startswith(f"cleaning: {own}:{name}: ")
+    assert words in str(caught.value)
+    assert "\n  -> " in str(caught.value)
 
 
 @pytest.mark.parametrize(
