@@ -197,7 +197,7 @@ def test_a_rule_of_ones_own_for_lines_is_asked_about_each(own: str) -> None:
     assert books[-1]["lines"] == {"in": 5, "out": 2, "dropped": 3}
     assert books[-1]["reasons"] == {
         "a number": {"lines": 3, "examples": ["0: line 1: 12", "0: line 3: 13", "1: line 1: 14"]},
-        "rewritten": {"changes": 1, "examples": []},
+        "rewritten": {"changes": 1, "examples": ["0: line 2: colour"]},
     }
 
 
@@ -209,6 +209,17 @@ def test_a_class_is_made_once_of_its_parameters_and_asked_about_every_text(own: 
     assert books[-1]["reasons"]["too long a document"]["documents"] == 1
     (made,) = sys.modules[own].Most.made
     assert made.seen == 3
+
+
+def test_what_a_rule_of_ones_own_rewrites_and_leaves_out_is_shown(own: str) -> None:
+    _, books = cleaned(["plain", f"{own}:shout"], "A\nb\nc\n", "D\n", "e\n", "f\n", "g\n")
+    examples = ["0: line 2: b", "2: line 1: e", "3: line 1: f"]
+    assert books[-1]["reasons"] == {"rewritten": {"changes": 4, "examples": examples}}
+    _, books = cleaned(["plain", f"{own}:first_line"], "a\nb\na\nc\nd\n")
+    assert books[-1]["reasons"] == {
+        "rewritten": {"changes": 1, "examples": ["0: line 2: b"]},
+        "left out": {"lines": 4, "examples": ["0: a", "0: b", "0: c"]},
+    }
 
 
 def test_every_run_has_its_own_object_of_a_class(own: str) -> None:

@@ -31,10 +31,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from textmill.base.errors import UserError, nearest
+from textmill.text import examples
+from textmill.text.examples import EXAMPLES, SHOWN
 from textmill.text.rules import Cleaned, Loss, Rule
 
-_EXAMPLES = 3
-_SHOWN = 60
 _MARK = "textmill_for_lines"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -80,7 +80,7 @@ def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
                 f"the rule failed with {type(error).__name__}: {error}",
                 where=f"cleaning: {path}",
                 next_step=f"mend the function, or its parameters ({dict(parameters)}); it was "
-                f"given {text[:_SHOWN]!r}",
+                f"given {text[:SHOWN]!r}",
             ) from error
 
     is_for_lines = any(getattr(one, _MARK, False) for one in (found, found.__call__))
@@ -164,7 +164,7 @@ def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:
         if answer is None or answer == text:
             return Cleaned(text)
         if isinstance(answer, Drop):
-            return Cleaned(text, drop=answer.reason, example=text[:_SHOWN].replace("\n", " "))
+            return Cleaned(text, drop=answer.reason, example=text[:SHOWN].replace("\n", " "))
         if not isinstance(answer, str):
             raise _no_answer(path, answer)
         lines = text.count("\n") - answer.count("\n")
@@ -174,7 +174,10 @@ def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:
                 where=f"cleaning: {path}",
                 next_step="return whole lines, at most as many as there were",
             )
-        losses = [Loss("rewritten", "changes", 1), Loss("left out", "lines", lines)]
+        losses = [
+            Loss("rewritten", "changes", 1, examples.of_rewriting(text, answer)),
+            Loss("left out", "lines", lines, examples.of_lines_left_out(text, answer)),
+        ]
         return Cleaned(answer, tuple(loss for loss in losses if loss.count))
 
     return rule
@@ -184,21 +187,24 @@ def _of_lines(path: str, asked: Callable[[str], Any]) -> Rule:
     def rule(text: str) -> Cleaned:
         kept: list[str] = []
         found: dict[str, list[str]] = {}
-        rewritten = 0
+        rewritten: list[str] = []
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
             answer = asked(line)
             if isinstance(answer, Drop):
-                found.setdefault(answer.reason, []).append(f"line {number}: {line[:_SHOWN]}")
+                found.setdefault(answer.reason, []).append(f"line {number}: {line[:SHOWN]}")
                 continue
             if answer is not None and (not isinstance(answer, str) or "\n" in answer):
                 raise _no_answer(path, answer)
-            rewritten += answer is not None and answer != line
+            if answer is not None and answer != line:
+                rewritten.append(f"line {number}: {line[:SHOWN]}")
             kept.append(line if answer is None else answer)
         losses = [
-            Loss(reason, "lines", len(lines), tuple(lines[:_EXAMPLES]))
+            Loss(reason, "lines", len(lines), tuple(lines[:EXAMPLES]))
             for reason, lines in found.items()
         ]
-        losses += [Loss("rewritten", "changes", rewritten)] if rewritten else []
+        if rewritten:
+            first = tuple(rewritten[:EXAMPLES])
+            losses.append(Loss("rewritten", "changes", len(rewritten), first))
         return Cleaned("".join(line + "\n" for line in kept), tuple(losses))
 
     return rule
