@@ -145,6 +145,7 @@ def test_rules_run_in_the_order_of_the_list_and_are_named_with_their_parameters(
         (["plain", {"duplicate_documents": {"x": 1}}], "(it takes none)"),
         (["plain", {"character_share": {"of": "letter", "min": 0.5}}], "character_share.of: "),
         (["plain", {"near_duplicates": {"threshold": 1.5}}], "threshold: lies from 0.1 to below 1"),
+        (["plain", {"near_duplicates": {"unit": "letters"}}], "near_duplicates.unit: Input should"),
         (["plain", "my package:rule"], "is no import path of the form package.module:function"),
         (["blank_lines", "plain"], "must begin with line_ends"),
         (["line_ends", "blank_lines"], "white_space is missing"),
