@@ -72,6 +72,7 @@ _CR_LF, _CR = re.compile("\r\n"), re.compile("\r(?!\n)")
 _SPACE_AT_AN_END = re.compile(r" \n|\n |\A ")
 _SHOWN_OF_END = 30
 _NOT_LETTERS = re.compile(r"[^A-Za-z\n]+")
+_OTHER_SIGNS = re.compile(r"[^A-Za-z\n ][^A-Za-z\n]*")
 
 
 def line_ends(text: str) -> Cleaned:
@@ -172,8 +173,7 @@ def english_letters(text: str) -> Cleaned:
     """
     kept, runs = _NOT_LETTERS.subn(" ", text)
     kept = kept.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ").lower()
-    changed = (match for match in _NOT_LETTERS.finditer(text) if match[0] != " ")
-    found = examples.of_matches(text, changed)
+    found = examples.of_matches(text, _OTHER_SIGNS.finditer(text))
     return Cleaned(kept, _only_some([Loss("run of other characters", "changes", runs, found)]))
 
 
