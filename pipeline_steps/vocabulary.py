@@ -7,8 +7,7 @@ import logging
 from functools import partial
 from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.csv
+import pyarrow.csv as pa_csv
 from pydantic import Field
 
 from pipeline_steps import settings
@@ -51,10 +50,9 @@ def _report(tokenizer: Tokenizer, key: str) -> None:
             report.add(split, tokenizer.encode(lines.text))
     folder = layout.vocabulary_report(key)
     write_json(folder / "summary.json", report.summary())
-    tables = {"zipf": report.zipf(), "coverage": report.coverage(), "lengths": report.lengths()}
-    for name, rows in tables.items():
+    for name, table in report.tables().items():
         with replacing(folder / f"{name}.csv") as path:
-            pa.csv.write_csv(pa.Table.from_pylist(rows), path)
+            pa_csv.write_csv(table, path)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ import atexit
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -69,3 +70,18 @@ def test_data() -> Path:
     if not TEST_DATA.is_dir():
         pytest.skip(f"no real texts in {TEST_DATA} (set TEXTMILL_TEST_DATA)")
     return TEST_DATA
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 KB, or a skip that says why there is none."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("only root on Linux may mount a small file system")
+    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    mounted = subprocess.run(["mount", *options], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no small file system may be mounted here: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)

@@ -1,6 +1,7 @@
 """The whole pipeline on throw-away repositories: what runs, what does not, what survives."""
 
 import contextlib
+import csv
 import hashlib
 import json
 import math
@@ -136,6 +137,38 @@ def test_metrics_and_plots_show(repository):
     page = (repository.path / "dvc_plots/index.html").read_text()
     drawn = ("valid_loss", "train_loss", "gradient_norm", "learning_rate", "bits_per_byte")
     assert [name for name in drawn if name not in page] == []
+
+
+def plots_of(graph, params):
+    """Every plot of dvc.yaml: file, and the names of its columns."""
+    for entry in graph["stages"].values():
+        body = entry.get("do", entry)
+        group = entry["foreach"].strip("${}") if "foreach" in entry else None
+        for key in params[group] if group else [""]:
+            for plot in body.get("plots", []):
+                ((file, how),) = plot.items()
+                yield file.replace("${key}", key), [how["x"], how["y"]]
+    for plot in graph["plots"]:
+        ((_, how),) = plot.items()
+        for axis in ("x", "y"):
+            ((file, column),) = how[axis].items()
+            yield file, [column]
+
+
+def test_the_columns_of_every_plot_are_in_its_file(finished):
+    graph, params = (
+        YAML(typ="safe").load((finished.path / name).read_text())
+        for name in ("dvc.yaml", "params.yaml")
+    )
+    plots = list(plots_of(graph, params))
+    drawn = {Path(file).stem for file, _ in plots}
+    assert {"waterfall", "zipf", "coverage", "lengths", "leaderboard", "ngrams"} <= drawn
+    for file, columns in plots:
+        with (finished.path / file).open(newline="") as opened:
+            first, *rows = csv.reader(opened)
+        assert rows, file
+        for column in columns:
+            assert column in first, (file, column)
 
 
 def test_an_experiment_may_choose_another_corpus(repository):

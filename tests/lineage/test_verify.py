@@ -42,21 +42,21 @@ def remove(path):
 
 
 def test_what_was_not_touched_holds(made):
-    links, broken = verify(None, made)
-    assert broken is None
+    links, broken, not_made = verify(None, made)
+    assert (broken, not_made) == (None, ())
     # raw, clean, vocabulary, shards, 3 models and 4 scores, what each of them read (18), the raw
     # file, the record, the pin and the text of one's own
     # besides: metrics of the text and 4 models, a history, 2 reports, 4 models' ranked numbers
     assert links == 11 + 18 + 4 + 12
     # the same without the other models: raw, clean, vocabulary, shards, kn3 and its scores;
     # besides: 2 metrics, its ranked numbers
-    assert verify("kn3", made) == (6 + 8 + 4 + 3, None)
+    assert verify("kn3", made) == (6 + 8 + 4 + 3, None, ())
 
 
 @pytest.mark.parametrize("file", LINKS)
 def test_a_flipped_byte_names_its_link(made, file):
     flip(made / file)
-    _, broken = verify(None, made)
+    broken = verify(None, made).broken
     assert broken.link == LINKS[file]
     assert broken.expected != broken.found
     assert broken.expected.split()[0] == broken.found.split()[0] in ("md5", "sha256")
@@ -77,7 +77,7 @@ def test_other_models_do_not_matter(made):
 
 def test_a_damaged_record_of_the_raw_files_is_the_broken_link(made):
     (made / "data/raw/source.json").write_text("{")
-    _, broken = verify(None, made)
+    broken = verify(None, made).broken
     assert broken.link == "data/raw/source.json"
     assert "not whole JSON" in broken.found
 
@@ -86,7 +86,7 @@ def test_a_pin_that_tells_of_another_text_is_broken(made):
     params = made / "params.yaml"
     pinned = json.loads((made / "data/raw/source.json").read_text())["files"][0]["sha256"]
     params.write_text(params.read_text().replace(pinned, "b" * 64))
-    _, broken = verify(None, made)
+    broken = verify(None, made).broken
     assert (broken.expected, broken.found) == (f"sha256 {'b' * 64}", f"sha256 {pinned}")
     assert "params.yaml" in broken.link
 
@@ -100,7 +100,7 @@ def test_raw_files_changed_together_with_their_record_do_not_fit_the_pin(made):
     source = made / "data/raw/source.json"
     source.write_text(source.read_text().replace(before, after))
     write_lock(made)
-    _, broken = verify(None, made)
+    broken = verify(None, made).broken
     assert broken.expected == f"sha256 {before}"
     assert broken.found == f"sha256 {after}"
 
@@ -108,7 +108,7 @@ def test_raw_files_changed_together_with_their_record_do_not_fit_the_pin(made):
 def test_a_file_that_is_gone_is_told_how_to_come_back(made):
     (made / "models/kn3/record.json").unlink()
     (made / "models/kn3").rmdir()
-    _, broken = verify("kn3", made)
+    broken = verify("kn3", made).broken
     assert (broken.link, broken.found) == ("models/kn3", "nothing there")
     assert broken.next_step == (
         "dvc checkout models/kn3   (not in the cache: dvc pull models/kn3, or: dvc repro)"
@@ -128,15 +128,22 @@ def test_a_fresh_clone_is_told_that_nothing_was_built_yet(made):
 def test_what_a_half_built_pipeline_has_not_made_is_not_called_broken(made):
     for path in ("scores/mix", "scores/lstm", "models/lstm", "reports/leaderboard.json"):
         remove(made / path)
-    _, found = verify(None, made)
+    found = verify("mix", made).broken
     assert (found.link, found.unbuilt) == ("models/lstm", True)
     assert found.found == "nothing there (2 more)"
     text = in_words(found)
     assert text.startswith("not built yet: models/lstm\n")
     assert text.endswith("  -> dvc repro   (where DVC's remote has it: dvc pull)")
-    assert verify("kn3", made)[1] is None
+    assert verify("kn3", made).broken is None
+    whole = verify(None, made)
+    not_made = ("models/lstm", "scores/lstm", "scores/mix", "reports/leaderboard.json")
+    assert (whole.broken, whole.not_made) == (None, not_made)
     flip(made / "scores/kn3/test.arrow")  # damage to what is there comes first
-    assert (verify(None, made)[1].link, verify(None, made)[1].unbuilt) == ("scores/kn3", False)
+    assert verify(None, made).broken.link == "scores/kn3"
+    assert (verify("mix", made).broken.link, verify("mix", made).broken.unbuilt) == (
+        "scores/kn3",
+        False,
+    )
 
 
 def test_a_stage_that_was_stopped_while_it_ran_anew_is_not_called_broken(made):
@@ -144,15 +151,15 @@ def test_a_stage_that_was_stopped_while_it_ran_anew_is_not_called_broken(made):
     params = made / "params.yaml"
     params.write_text(params.read_text().replace("order: 3", "order: 4"))
     remove(made / "models/kn3")
-    _, found = verify("kn3", made)
+    found = verify("kn3", made).broken
     assert (found.link, found.unbuilt) == ("models/kn3", True)
     params.write_text(params.read_text().replace("corpus: tales", "corpus: others"))
     params.write_text(params.read_text().replace("\n  tales:", "\n  others:"))
-    _, found = verify("unigram", made)
+    found = verify("unigram", made).broken
     assert (found.expected, found.found) == ("corpus others", "corpus tales")
     assert found.unbuilt
     remove(made / "data/raw")
-    _, found = verify("unigram", made)
+    found = verify("unigram", made).broken
     assert (found.link, found.found, found.unbuilt) == ("data/raw", "nothing there", True)
 
 
@@ -187,7 +194,7 @@ def test_a_model_of_other_shards_than_those_there_is_to_be_made_anew(made):
     old_lines = old.splitlines()
     lines[begins : begins + 12] = old_lines[begins : begins + 12]
     lock.write_text("\n".join(lines) + "\n")
-    _, broken = verify("kn3", made)
+    broken = verify("kn3", made).broken
     assert broken.link == "models/kn3, made by ngram@kn3 from data/shards/word"
     assert (broken.next_step, broken.unbuilt) == ("dvc repro", True)
     assert verify("unigram", made)[1] is None
@@ -209,7 +216,9 @@ def test_a_model_that_was_never_scored_is_not_called_whole(made):
     params = made / "params.yaml"
     params.write_text(params.read_text().replace("  kn3:", "  kn4: {tokenizer: word}\n  kn3:"))
     with pytest.raises(UserError, match="kn4 has not been scored yet"):
-        verify(None, made)
+        verify("kn4", made)
+    whole = verify(None, made)
+    assert (whole.broken, whole.not_made) == (None, ("models/kn4", "scores/kn4"))
 
 
 def test_a_text_of_ones_own_is_checked_against_its_digest(made):
@@ -221,7 +230,7 @@ def test_a_text_of_ones_own_is_checked_against_its_digest(made):
     params.write_text(text)
     assert verify("kn3", made)[1] is None
     params.write_text(text.replace(digest, "c" * 64))
-    _, broken = verify("kn3", made)
+    broken = verify("kn3", made).broken
     assert broken.expected == f"digest {'c' * 64}"
     assert broken.found == f"digest {digest}"
 
@@ -241,7 +250,7 @@ def test_ranked_numbers_that_are_not_the_scores_are_broken(made):
     change_board(made, kn3={"bits_per_byte": 0.5})
     write_lock(made)
     for name in ("kn3", None):
-        _, broken = verify(name, made)
+        broken = verify(name, made).broken
         assert broken.link == "reports/leaderboard.json, kn3"
         assert broken.expected == f"bits_per_byte of test {scored}"
         assert broken.found == "bits_per_byte of test 0.5"
@@ -261,13 +270,13 @@ def test_what_was_published_is_compared_where_it_is_here(made):
     graph.write_text(
         graph.read_text() + "  publish:\n    cmd: x\n    outs: [reports/published.json]\n"
     )
-    whole, broken = verify(None, made)
+    whole, broken, _ = verify(None, made)
     assert broken is None
     flip(file, 0)
     broken = verify(None, made)[1]
     assert (broken.link, broken.next_step) == ("reports/published.json", "dvc repro publish")
     file.unlink()
-    assert verify(None, made) == (whole - 1, None)
+    assert verify(None, made) == (whole - 1, None, ())
 
 
 @pytest.mark.parametrize(

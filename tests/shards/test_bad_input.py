@@ -1,11 +1,9 @@
 """Strange texts through vocabulary and shards: the right ids, or one clear message."""
 
 import errno
-import os
 import resource
 import shutil
 import subprocess
-import sys
 from collections import Counter
 
 import pyarrow as pa
@@ -121,21 +119,6 @@ def checkout(tmp_path):
 
 def run_stage(checkout):
     return run_step(checkout, "shard", faults.TOKENIZER)
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 64 KB, or a skip that says why there is none."""
-    place = tmp_path / "small"
-    place.mkdir()
-    if sys.platform != "linux" or os.geteuid() != 0:
-        pytest.skip("only root on Linux may mount a small file system")
-    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
-    mounted = subprocess.run(["mount", *options], capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"no small file system may be mounted here: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def test_a_full_disk_is_one_message_and_the_stage_goes_on_when_there_is_room(checkout, small_disk):

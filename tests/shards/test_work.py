@@ -76,6 +76,32 @@ def test_any_executor_may_work_and_is_sent_little(checkout, tmp_path):
     assert max(afar.sizes) < 2000
 
 
+class Elsewhere(Afar):
+    """Workers that stand in another folder than whoever sends them tasks."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def submit(self, fn, /, *args, **kwargs):
+        here = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            os.chdir(here)
+
+
+def test_workers_may_stand_in_another_folder(checkout, tmp_path, monkeypatch):
+    expected = write(checkout, tmp_path / "alone")
+    monkeypatch.chdir(checkout)
+    away = Path(os.path.relpath(tmp_path / "away", checkout))
+    assert write(Path(), away, Elsewhere(tmp_path)) == expected
+    assert hashes(away) == hashes(tmp_path / "alone")
+    for record in away.glob("*.json"):
+        assert str(tmp_path) not in record.read_text()
+
+
 def test_a_small_text_pays_for_no_pool(checkout, tmp_path, monkeypatch):
     for pool in ("ProcessPoolExecutor", "ThreadPoolExecutor"):
         monkeypatch.setattr(work, pool, lambda *a, **k: pytest.fail("a pool"))

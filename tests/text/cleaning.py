@@ -40,6 +40,13 @@ def clean(
     return list(cleaner.clean(documents)), cleaner.records()
 
 
+def cleaned_texts(cleaning: Any, *texts: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """What a cleaning leaves of texts, and the books of its rules."""
+    came = [Document(str(i), str(i), text) for i, text in enumerate(texts)]
+    kept, books = clean(came, cleaning)
+    return [document.text for document in kept], books[1:-1]
+
+
 def read(
     files: Mapping[str, File], how: Reading | None = None
 ) -> tuple[list[Document], dict[str, Any] | None]:

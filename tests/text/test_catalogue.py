@@ -122,6 +122,20 @@ def test_an_address_for_fsspec_passes_and_is_asked_only_when_downloaded(source: 
     assert parsed(sources=[source]).sources == (source,)
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"limit": 1000}, "limit: bounds a download, and a text of one's own (path) has none"),
+        ({"unpack_limit": 0}, "unpack_limit: needs a number of bytes from 1 on, not 0"),
+        ({"take": ["a"]}, "take: a text of one's own (path) has none"),
+    ],
+)
+def test_what_a_text_of_ones_own_does_not_take_is_refused(catalogue, changes, words) -> None:
+    with pytest.raises(UserError) as caught:
+        settings.parse(Corpus, catalogue["local"] | changes, where="corpora.local")
+    assert words in str(caught.value)
+
+
 def test_the_catalogue_of_the_project_parses_and_names_what_is_pinned(
     catalogue: dict[str, Any],
 ) -> None:

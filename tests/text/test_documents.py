@@ -40,6 +40,26 @@ def test_articles_begin_at_titles_between_blank_lines() -> None:
     assert cut_articles("") == []
 
 
+ENDS = pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CR LF", "CR"])
+
+
+@ENDS
+def test_articles_begin_at_titles_whatever_ends_a_line(end: str) -> None:
+    articles = [text.replace("\n", end) for text in ARTICLES]
+    assert cut_articles("".join(articles)) == articles
+    assert cut_articles(f"preface{end}" + "".join(articles)) == [f"preface{end}", *articles]
+    # Without a blank line before it, or behind it, it is no title.
+    for text in ("x\n = A = \n \n y\n", "x\n \n = A = \n y\n", " = A = \n \n y\n"):
+        whole = text.replace("\n", end)
+        assert cut_articles(whole) == [whole]
+
+
+@ENDS
+def test_paragraphs_end_at_blank_lines_whatever_ends_a_line(end: str) -> None:
+    paragraphs = [text.replace("\n", end) for text in ("\n\n", "a\nb\n\n", "c\n \n\n", "d\ne\n")]
+    assert cut_paragraphs("".join(paragraphs)) == paragraphs
+
+
 def test_articles_are_numbered_within_their_file() -> None:
     files = {"w": "".join(ARTICLES).encode()}
     ids = [d.id for d in read(files, Reading(kind="article"))[0]]

@@ -59,6 +59,29 @@ def test_near_duplicates_fall_and_others_stay() -> None:
     assert re.fullmatch(r'2\.txt: like "w\d+ .*"', books["reasons"][reason]["examples"][0])
 
 
+CLAUSES = [first + last for first in "春夏秋冬山水风云花月" for last in "来去长短明暗高低远近"]
+
+
+def chinese(sentences: int, seed: int) -> list[str]:
+    """Lines without a space."""
+    rng = random.Random(seed)
+    return ["".join(rng.sample(CLAUSES, 6)) + "。\n" for _ in range(sentences)]
+
+
+def test_near_duplicates_of_a_script_without_spaces_are_found_by_characters() -> None:
+    """One sign of every line is another one: no line is the same, nearly all characters are."""
+    original, other = chinese(60, 1), chinese(60, 2)
+    near = [line[:5] + "之" + line[6:] for line in original]
+    assert not set(original) & set(near)
+    texts = ["".join(lines) for lines in (original, other, near)]
+    parameters = {"threshold": 0.4, "ngram": 3}
+    kept, _ = cleaned({"near_duplicates": parameters}, *texts)
+    assert kept == ["0.txt", "1.txt", "2.txt"]
+    kept, books = cleaned({"near_duplicates": parameters | {"unit": "characters"}}, *texts)
+    assert kept == ["0.txt", "1.txt"]
+    assert books["rule"] == "near duplicates (threshold 0.4, ngram 3, unit characters)"
+
+
 def test_the_signature_tells_the_jaccard_similarity() -> None:
     # 40 pairs of known similarity around the threshold: the index finds those well above it and
     # none well below, the same ones each time.

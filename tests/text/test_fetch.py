@@ -142,11 +142,24 @@ def test_a_damaged_copy_by_hand_is_named_in_the_message(
     assert (tmp_path / "text.txt").read_bytes() == TEXT[:-1], "it is the user's, and stays"
 
 
-@pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}"])
+@pytest.mark.parametrize(
+    "form", ["{}", "file:{}", "file://{}", "file://localhost{}", "file://LOCALHOST{}"]
+)
 def test_paths_and_file_addresses_work(form: str, corpus_of: MakeCorpus, tmp_path: Path) -> None:
     source = tmp_path / "a text.txt"
     source.write_bytes(TEXT)
     corpus = corpus_of(TEXT, form.format(source))
+    assert fetch("tale", corpus, tmp_path / "downloads", ONCE).read_bytes() == TEXT
+
+
+@pytest.mark.parametrize("name", ["localhost/a.txt", "localhost.txt"])
+def test_a_path_may_be_called_like_this_machine(
+    name: str, corpus_of: MakeCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_bytes(TEXT)
+    corpus = corpus_of(TEXT, f"file:{name}")
     assert fetch("tale", corpus, tmp_path / "downloads", ONCE).read_bytes() == TEXT
 
 

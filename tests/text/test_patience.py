@@ -37,6 +37,24 @@ def refusal(corpus: Corpus, downloads: Path, patience: Patience = ONCE) -> str:
     return str(caught.value)
 
 
+def test_the_second_pause_is_longer_than_the_first(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path, slept: list[float]
+) -> None:
+    """A server that is down gets more time with each try, and the third failure is the last."""
+    message = refusal(corpus_of(TEXT, web.page("/t", (503, b""))), tmp_path / "d", Patience())
+    assert slept == [1.0, 4.0]
+    assert web.asked == ["/t"] * 3
+    assert "(3 tries)" in message
+
+
+def test_the_third_try_may_succeed(
+    web: Any, corpus_of: MakeCorpus, tmp_path: Path, slept: list[float]
+) -> None:
+    source = web.page("/t", (503, b""), (500, b""), (200, TEXT))
+    assert fetch("tale", corpus_of(TEXT, source), tmp_path, Patience()).read_bytes() == TEXT
+    assert slept == [1.0, 4.0]
+
+
 def test_a_file_over_the_limit_is_refused_before_it_is_read(
     web: Any, corpus_of: MakeCorpus, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.text.cleaning import read
+from tests.text.cleaning import clean, read
 from textmill.base.errors import UserError
 from textmill.text.reading import Reading
 
@@ -85,6 +85,26 @@ def test_without_quoting_a_quote_is_a_character_like_any_other() -> None:
     assert texts("x.tsv", data, quoting=False) == ['"Hello," she said', '"']
 
 
+@pytest.mark.parametrize("quoting", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CR LF", "CR"])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_an_empty_line_is_an_empty_text_where_there_is_one_column(name, end, quoting) -> None:
+    data = "text\na\n\nb\n\n".replace("\n", end).encode()
+    documents, _ = read({name: data}, Reading(kind="row", quoting=quoting))
+    assert [(d.id, d.text) for d in documents] == [
+        (f"{name}:{number:05d}", text) for number, text in enumerate(("a", "", "b", ""), 1)
+    ]
+    two = "n,text\n1,a\n\n2,b\n".replace("\n", end).replace(",", "\t" if "tsv" in name else ",")
+    assert texts(name, two.encode(), quoting=quoting) == ["a", "b"], "elsewhere it is no row"
+
+
+def test_empty_texts_of_one_column_stand_in_the_books() -> None:
+    documents = read({"x.csv": b"text\na\n\nb\n"}, Reading(kind="row"))[0]
+    cleaned, books = clean(documents, "plain")
+    assert [d.id for d in cleaned] == ["x.csv:00001", "x.csv:00003"]
+    assert books[-1]["reasons"]["no word left"] == {"documents": 1, "examples": ["x.csv:00002"]}
+
+
 def test_rows_are_numbered_or_named_and_missing_texts_counted() -> None:
     data = b'{"text": "a", "id": "p"}\n{"id": "q"}\n{"text": null, "id": "r"}\n{"text": "b", "id": "s"}\n'
     documents, books = read({"x.jsonl": data}, Reading(kind="row"))
@@ -131,6 +151,25 @@ def test_a_row_of_megabytes_is_one_document() -> None:
             ['x.csv: no row has text in a column "text"', '"txt"', "txt, n"],
         ),
         ("x.jsonl", b'{"texts": "a"}\n', ['a column "text"; did you mean "texts"?']),
+        (
+            "x.jsonl",
+            b'{"n": 1}\r{"n": 2}\r',
+            ['a column "text"\n  -> set text_column to one of: n'],
+        ),
+        ("x.jsonl", b'{"n": 1} {"n": 2}\n', ['a column "text"\n  -> set text_column to one of: n']),
+        ("x.jsonl", b'{"n": ' + b"1" * 5000 + b"}\n", ["set text_column to one of: n"]),
+        ("x.jsonl", b'{"n": 1\n, "m": 2}\n', ["set text_column to one of: the keys of its rows"]),
+        ("x.jsonl", b"[" * 500 + b"]" * 500 + b"\n", ["x.jsonl: it is not a whole .jsonl file"]),
+        (
+            "x.jsonl",
+            b'{"n": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n",
+            ["set text_column to one of: the keys of its rows"],
+        ),
+        (
+            "x.jsonl",
+            b'{"text": "\\ud800"}\n',
+            ["x.jsonl: it is not a whole .jsonl file", "surrogate"],
+        ),
         ("x.jsonl", b'{"text": 1}\n', ["x.jsonl: it is not a whole .jsonl file with text"]),
         ("x.jsonl", b'{"text": "a"\n', ["x.jsonl: it is not a whole .jsonl file"]),
         (

@@ -95,6 +95,53 @@ def test_each_way_to_end_a_line_becomes_one_lf() -> None:
     assert counts == {"CR LF": 1, "CR": 3, "no line end at the end": 1, "blank line": 1}
 
 
+SHOWN = {
+    "CR LF": ("ab\r\nc\n", [r"line 1: 'ab\r\nc'"]),
+    "CR": ("ab\rc\r\nd\re\n", [r"line 1: 'ab\rc'", r"line 3: 'd\re'"]),
+    "no line end at the end": ("a\nthe last one", ["the last one"]),
+    "not in form C": (
+        "é is composed\nand a cafe\u0301 is not\n\u212b\n",
+        ["line 2: and a cafe\u0301 is not (U+0065 U+0301)", "line 3: \u212b (U+212B)"],
+    ),
+    "run of white space": (
+        "one two\nthree\t four\n\xa0five  six\n",
+        [r"line 2: 'three\t four'", r"line 3: '\xa0five  six'", r"line 3: '\xa0five  six'"],
+    ),
+    "at a line's end": (
+        "one \n two\nthree\n four\n",
+        [r"line 1: 'one \n two'", r"line 3: 'three\n four'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", SHOWN)
+def test_rules_that_rewrite_show_what_stood_there(reason: str) -> None:
+    text, examples = SHOWN[reason]
+    assert list(losses(text, "plain")[reason].examples) == examples
+
+
+def test_letters_show_what_else_there_was_and_not_single_spaces() -> None:
+    found = losses("one two three\nthat's all, folks\n42\n", "d2l")["run of other characters"]
+    assert found.examples == (
+        'line 2: "that\'s all, folks"',
+        'line 2: "that\'s all, folks"',
+        "line 3: '42'",
+    )
+
+
+@pytest.mark.parametrize("profile", LISTS)
+@STEADY
+@given(text=TEXTS)
+def test_whatever_is_counted_has_up_to_three_short_examples(profile: str, text: str) -> None:
+    for reason, loss in losses(text, profile).items():
+        shown = loss.examples
+        # Single spaces are among the runs that become one space.
+        assert shown or reason == "run of other characters", reason
+        # A normal form is counted once a text, whatever number of lines it changed.
+        assert len(shown) <= (3 if reason == "not in form C" else min(loss.count, 3))
+        assert all(0 < len(one) < 400 for one in shown)
+
+
 def test_control_characters_go_are_counted_and_shown_but_white_space_parts_words() -> None:
     text = "\ufeffa\x00b c\x1b[0m d\x9be\n\x00\x01\fx\x0by\xa0z\ufeff\n"
     assert cleaned(text, "plain") == "ab c[0m de\nx y z\n"

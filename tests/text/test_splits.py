@@ -203,7 +203,7 @@ def test_every_setting_that_a_refusal_advises_helps(
 def test_whole_documents_that_leave_a_split_empty_may_be_cut_instead() -> None:
     whole = ShareSplits(by="share", unit="documents")
     message = refusal(assign, documents("a", "b", text=numbered(6)), whole)
-    assert "is empty: the hash of its name sends none of 2 documents there" in message
+    assert "is empty: no hash sends one of 2 documents there" in message
     assert "-> use more documents, or set corpora.mine.splits.unit: lines" in message
     short = refusal(assign, documents("a", "b", text=numbered(1)), whole)
     assert short.endswith("-> use more documents")

@@ -61,6 +61,35 @@ def test_a_text_without_spaces_is_warned_of_and_english_is_not():
     assert warning_of_words(as_column(ENGLISH), "mine") is None
 
 
+VERSE = {
+    "Chinese": (["床前明月光", "疑是地上霜", "举头望明月", "低头思故乡"], 5),
+    "four signs a line": (["天地玄黃", "宇宙洪荒", "日月盈昃", "辰宿列張"], 4),
+    "Japanese": (["古池や", "蛙飛びこむ", "水の音ー"], 4),
+    "Thai": (["แมวกินปลา", "หมาวิ่งเร็ว", "ฉันรักเธอ"], 10),
+}
+CUT_INTO_WORDS = {
+    "Chinese": ["我 喜欢 喝 绿茶", "他 昨天 去 公园 散步"],
+    "Thai": ["แมว กิน ปลา", "ฉัน ชอบ อ่าน หนังสือ"],
+    "Korean": ["나는 어제 친구를 만났다"],
+}
+
+
+@pytest.mark.parametrize("language", VERSE)
+def test_short_lines_of_a_script_without_spaces_are_warned_of(language):
+    lines, mean = VERSE[language]
+    assert f"has {mean} characters between" in warning_of_words(as_column(lines), "word")
+
+
+@pytest.mark.parametrize("language", CUT_INTO_WORDS)
+def test_texts_that_are_cut_into_words_are_not(language):
+    assert warning_of_words(as_column(CUT_INTO_WORDS[language] * 9), "word") is None
+
+
+def test_some_foreign_words_are_no_reason_to_warn():
+    assert warning_of_words(as_column([*ENGLISH, "the poem 床前明月光 is short"]), "word") is None
+    assert warning_of_words(as_column(["12 34", ""]), "word") is None
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -142,3 +171,22 @@ def test_the_stage_warns_for_words_and_writes_its_numbers(repository, tokenizer,
         "coverage": '"size","log10_size","train","valid","test"',
         "lengths": '"of","length","count","density"',
     }
+
+
+def test_verse_of_which_no_line_comes_twice_has_an_empty_vocabulary_and_whole_tables(repository):
+    """Every line is a word, and each is seen once."""
+    signs = "".join(sorted(set("".join(TEXT)) - set(",。")))
+    lines = [signs[at : at + 5] for at in range(60)]
+    text = "".join(line + "\n" for line in lines)
+    row = {"doc_id": ["a"], "text": [text], "n_bytes": [len(text.encode())]}
+    schema = read_table(repository / "data/clean/train.arrow").schema
+    write_table(repository / "data/clean/train.arrow", pa.table(row, schema))
+    params = repository / "params.yaml"
+    params.write_text("tokenizers: {word: {kind: word, minimum_frequency: 2}}\n")
+    ended = run_step(repository, "vocabulary", "word")
+    assert ended.returncode == 0, ended.said
+    assert "has 5 characters between two spaces" in ended.said
+    folder = repository / "reports/vocabulary/word"
+    assert json.loads((folder / "summary.json").read_text())["size"] == 3
+    assert (folder / "coverage.csv").read_text() == '"size","log10_size","train","valid","test"\n'
+    assert '"characters a token",5,60,1' in (folder / "lengths.csv").read_text()

@@ -1,5 +1,6 @@
 """Look-up of one token and of nested lists, as people know from Dive into Deep Learning."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -113,6 +114,36 @@ def test_maximum_size_counts_further_reserved_names():
     config = WordConfig("word", maximum_size=6, reserved=("<pad>",))
     tokenizer, _ = store.train(as_column([" ".join(TEXT)]), config)
     assert tokenizer.vocabulary.tokens.to_pylist() == ["the", "and"]
+
+
+def test_a_vocabulary_of_characters_has_a_maximum_size_too():
+    text = ["aaaa bbb cc d"]  # a 4, b 3, space 3, c 2, d 1; ties by text
+    config = CharConfig("char", maximum_size=3 + 3)
+    tokenizer, dropped = store.train(as_column(text), config)
+    assert tokenizer.vocabulary.tokens.to_pylist() == ["a", " ", "b"]
+    assert sorted(dropped) == ["c", "d"]
+    assert tokenizer.vocabulary.unknown == "learnt"
+    assert tokenizer.encode(as_column(["abcd"])).ids.tolist() == [3, 5, 0, 0]
+    rarer, _ = store.train(as_column(text), replace(config, minimum_frequency=4))
+    assert rarer.vocabulary.tokens.to_pylist() == ["a"]
+    with pytest.raises(ValueError, match="counts <unk>, <s> and </s>, so it must be 4 or more"):
+        CharConfig("char", maximum_size=3)
+
+
+def test_a_capped_vocabulary_of_characters_comes_back_and_an_uncapped_is_written_as_before(
+    tmp_path,
+):
+    for config, written in (
+        (
+            CharConfig("char", maximum_size=5),
+            {"kind": "char", "minimum_frequency": 1, "maximum_size": 5},
+        ),
+        (CharConfig("char"), {"kind": "char", "minimum_frequency": 1}),
+    ):
+        tokenizer, _ = store.train(as_column(["aab c"]), config)
+        store.save(tokenizer, config, tmp_path)
+        assert json.loads((tmp_path / "tokenizer.json").read_text())["config"] == written
+        assert store.load(tmp_path).vocabulary.fingerprint == tokenizer.vocabulary.fingerprint
 
 
 def unigram(texts, pieces, **options):

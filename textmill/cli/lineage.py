@@ -29,14 +29,16 @@ def verify(
     model: Annotated[str | None, typer.Argument(help="A model; all of them without one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hash everything behind a model anew.
+    """Hash anew all that was made, or what stands behind one model.
 
     The first file that is not what it was is named; exit code 1 then.
     """
-    links, broken = verification.verify(model, sound_root())
+    links, broken, not_made = verification.verify(model, sound_root())
     if as_json:
-        print(json.dumps({"links": links, "broken": broken and asdict(broken)}, indent=2))
+        found = {"links": links, "broken": broken and asdict(broken), "not_made": not_made}
+        print(json.dumps(found, indent=2))
     elif broken is None:
         print(f"all {links:,} links hold")
+        print(verification.list_not_made(not_made), end="\n" if not_made else "")
     if broken is not None:
         say_no(verification.in_words(broken))

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from textmill.base.errors import UserError
@@ -14,6 +14,7 @@ from textmill.lineage.chain import source
 from textmill.repository import layout
 from textmill.repository.stages import lookup, read_yaml
 from textmill.text import local, raw
+from textmill.text.names import shared_folder
 
 FILES = layout.RAW / "files"
 SOURCE = layout.RAW / "source.json"
@@ -97,9 +98,10 @@ def _pinned(
     if entry.get("sha1") and raw.is_download(recorded):
         (name,) = files
         yield f"sha1 {entry['sha1']}", f"sha1 {_sha1(root / FILES / name)}"
-    for member, sha256 in (entry.get("members") or {}).items():
-        ours = next((name for name in files if member.endswith(f"/{name}") or member == name), "")
-        yield f"{member} sha256 {sha256}", f"{member} sha256 {files.get(ours)}"
+    members = entry.get("members") or {}
+    for member, sha256 in members.items():
+        name = PurePosixPath(member).relative_to(shared_folder(members)).as_posix()
+        yield f"{member} sha256 {sha256}", f"{member} sha256 {files.get(name)}"
 
 
 def _not_pinned(expected: str, found: str) -> Broken:

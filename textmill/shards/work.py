@@ -2,8 +2,8 @@
 
 Each piece is one task: small, picklable, and known by the file that it writes. Any
 `concurrent.futures.Executor` may work on the tasks, a cluster's too, as long as its workers see
-the same folders. What a task writes depends on nothing but its piece, so the number of workers
-and the order in which they finish never change a byte.
+the same folders under the same absolute paths. What a task writes depends on nothing but its piece,
+so the number of workers and the order in which they finish never change a byte.
 
 A finished shard has a record beside it. A run that was killed is started again with the same
 folder: what is recorded there, and still has the hash that the record names, is not done again.
@@ -75,6 +75,9 @@ def write_splits(
     executor: who works; if None a pool of `WORKERS` processes, of as many threads for a text of
     middle size, and nobody else for a small one.
     """
+    # A worker elsewhere stands in another folder; shards, records and manifest hold names alone.
+    splits = {split: path.absolute() for split, path in splits.items()}
+    vocabulary, folder = vocabulary.absolute(), folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     plans = {split: _plan(path, bytes_a_piece) for split, path in splits.items()}
     stamp = max((file.stat().st_mtime_ns for file in vocabulary.rglob("*")), default=0)

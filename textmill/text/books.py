@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from textmill.text.examples import EXAMPLES
 from textmill.text.rules import Loss
 
-_EXAMPLES = 3
 _UNITS = ("documents", "lines", "bytes")
 
 
@@ -65,11 +65,11 @@ class Books:
         self.lines_dropped += loss.count if loss.unit == "lines" else 0
         so_far = self.losses.get(loss.reason) or replace(loss, count=0, examples=())
         examples = so_far.examples
-        if len(examples) < _EXAMPLES:
+        if len(examples) < EXAMPLES:
             named = [
                 f"{name}: {shown}" if shown and name else shown or name for shown in loss.examples
             ]
-            examples = (*examples, *named)[:_EXAMPLES]
+            examples = (*examples, *named)[:EXAMPLES]
         self.losses[loss.reason] = replace(
             so_far, count=so_far.count + loss.count, examples=examples
         )
@@ -77,7 +77,7 @@ class Books:
     def knows(self, loss: Loss) -> bool:
         """Whether the reason stands in the account already, with all examples that it will have."""
         found = self.losses.get(loss.reason)
-        return found is not None and not (loss.examples and len(found.examples) < _EXAMPLES)
+        return found is not None and not (loss.examples and len(found.examples) < EXAMPLES)
 
     def record(self) -> dict[str, Any]:
         """The account as plain data. Raises AssertionError when it does not balance."""

@@ -82,6 +82,7 @@ def _check_all_named(splits: FileSplits | YearSplits, names: tuple[str, ...], un
             raise ValueError(f"{name}: needs at least one {unit}, or the split would be empty")
 
 
+LIMIT = 2_000_000_000
 SMALLEST_SHARE = 0.0001
 """Of the corpus; a text of fewer than 5,000 lines would have nothing in a smaller one."""
 
@@ -91,8 +92,8 @@ class ShareSplits:
     """Shares of the corpus, as fractions; what is left is for training.
 
     `lines` cuts every document into three contiguous pieces, train first. `documents` sends whole
-    documents by a hash of their names, so that adding a file moves no other. `auto` is `lines`
-    for fewer than 50 documents and `documents` from there on.
+    documents by a hash (`shares`), so that adding one moves no other. `auto` is `lines` for fewer
+    than 50 documents and `documents` from there on.
     """
 
     by: Literal["share"]
@@ -148,7 +149,7 @@ class Corpus:
     sha1: str = ""
     take: tuple[str, ...] = ()
     members: Mapping[str, str] = field(default_factory=dict)
-    limit: int = 2_000_000_000
+    limit: int = LIMIT
     unpack_limit: int = 10_000_000_000
     path: str | None = None
     digest: str = ""
@@ -165,10 +166,10 @@ class Corpus:
             if count < 0:
                 raise ValueError(f"{name}: a count is 0 or more, {count} is not")
         self._check_fields_of_rows()
+        self._check_limits()
         if self.path is None:
             self._check_sources()
             self._check_pin()
-            self._check_limits()
             self._check_rows()
         else:
             self._check_local()
@@ -241,6 +242,8 @@ class Corpus:
         for name in ("sources", "filename", "sha256", "sha1", "take", "members"):
             if getattr(self, name):
                 raise ValueError(f"{name}: a text of one's own (path) has none")
+        if self.limit != LIMIT:
+            raise ValueError("limit: bounds a download, and a text of one's own (path) has none")
         if self.path:
             _check_hash("digest", self.digest or "(none)", 64)
 

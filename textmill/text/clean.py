@@ -79,7 +79,7 @@ class Cleaner:
         fell = Size(0, 0)
         for document, text in zip(batch.documents, batch.texts, strict=True):
             if text and not text.isspace():
-                kept.append(Document(document.id, document.file, text))
+                kept.append(Document(document.id, document.file, text, document.key))
                 self._promise.check(kept[-1])
             else:
                 size = size_of(text)

@@ -142,15 +142,16 @@ def _counted(documents: Iterator[Document], held: Path) -> tuple[int, Iterable[D
     """How many documents there are, as far as it matters, and all of them; the counted ones lie on
     disk meanwhile, since a few may be large.
     """
+    keys = list[str]()
     with SplitTable(held) as table:
-        number = 0
         for document in documents:
-            number += 1
+            keys.append(document.key)
             table.add(document)
             del document
-            if number == shares.FEWEST_DOCUMENTS:
+            if len(keys) == shares.FEWEST_DOCUMENTS:
                 break
-    return number, chain(split_tables.read_documents(held), documents)
+    first = zip(split_tables.read_documents(held), keys, strict=True)
+    return len(keys), chain((document._replace(key=key) for document, key in first), documents)
 
 
 def _overlap(folder: Path, most: float) -> dict[str, Any]:

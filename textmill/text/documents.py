@@ -9,6 +9,7 @@ that Unicode allows to end a line (U+2028, U+2029, U+0085, vertical tab, form fe
 hold them inside sentences, and a line is what models are scored on.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -19,24 +20,42 @@ Cut = Callable[[str], list[str]]
 
 
 class Document(NamedTuple):
-    """A piece of text with its name and the file it came from."""
+    """A piece of text with its name and the file it came from.
+
+    key: what its split is drawn by where the name is only a place, which changes as soon as another
+    document comes before it.
+    """
 
     id: str
     file: str
     text: str
+    key: str = ""
 
 
+def placed(file: str, number: int, text: str) -> Document:
+    """A document that its file does not name, only its place in it: it is known by its text.
+
+    White space around the text does not count, since a paragraph has blank lines at its end unless
+    it is the last.
+    """
+    key = hashlib.sha256(text.strip().encode()).hexdigest()
+    return Document(f"{file}:{number:05d}", file, text, key)
+
+
+# Atomic, since an engine that took CR LF apart would find a blank line between the two.
+_LINE_END = r"(?>\r\n|\r|\n)"
 # An article begins with a blank line, its title between single equals signs, and a blank line.
 # Without the blank lines 29 formulas and table keys of the training file would pass for titles.
-_ARTICLE = re.compile(r"^ *\n(?= *= [^=\n].* = *\n *\n)", re.MULTILINE)
-_LINE_END = r"(?:\r\n|\r|\n)"
+_ARTICLE = re.compile(
+    rf"{_LINE_END}(?= *{_LINE_END} *= [^=\r\n][^\r\n]* = *{_LINE_END} *{_LINE_END})"
+)
 _LINE = re.compile(rf"[^\r\n]*{_LINE_END}|[^\r\n]+")
 _BLANK_LINES = re.compile(rf"{_LINE_END}(?:[^\S\r\n]*{_LINE_END})+(?=[^\r\n]*\S)")
 
 
 def cut_articles(text: str) -> list[str]:
     """WikiText's articles. What stands before the first title is an article of its own."""
-    return _cut(text, [match.start() for match in _ARTICLE.finditer(text)])
+    return _cut(text, [match.end() for match in _ARTICLE.finditer(text)])
 
 
 def cut_paragraphs(text: str) -> list[str]:

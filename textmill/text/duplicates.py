@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from textmill.text.limits import drop_lines
-from textmill.text.ngrams import ngram_hashes
+from textmill.text.ngrams import Grain, ngram_hashes
 from textmill.text.rules import Cleaned, Rule
 
 
@@ -76,11 +76,13 @@ class DuplicateLines:
 class NearDuplicates:
     """Documents that are nearly an earlier one are dropped.
 
-    threshold: the Jaccard similarity of their sets of word `ngram`-grams.
+    threshold: the Jaccard similarity of their sets of `ngram`-grams. unit: of words; or of
+    characters, for scripts without spaces, where a word would be a clause.
     """
 
     threshold: float = 0.8
     ngram: int = 5
+    unit: Grain = "words"
     permutations: int = 128
     seed: int = 1
 
@@ -114,5 +116,5 @@ class NearDuplicates:
         return rule
 
     def _hashes(self, text: str) -> Any:
-        """Of the word n-grams (of a shorter text: of all its words), 32 bits as MinHash wants."""
-        return np.unique(ngram_hashes([text], self.ngram) >> np.uint64(32))
+        """Of the n-grams (of a shorter text: of all that it has), 32 bits as MinHash wants."""
+        return np.unique(ngram_hashes([text], self.ngram, self.unit) >> np.uint64(32))

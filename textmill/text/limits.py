@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from textmill.text.examples import EXAMPLES, SHOWN
 from textmill.text.rules import Cleaned, Loss
 
-_EXAMPLES = 3
-_SHOWN = 60
 _CLASSES = {
     "letters": r"[\p{L}\p{M}]",
     "capitals": r"\p{Lu}",
@@ -141,7 +140,7 @@ class RepeatedLines:
         total = counts.total()
         if total and 1 - len(counts) / total > self.max_share:
             line, times = counts.most_common(1)[0]
-            example = f'"{line[:_SHOWN]}" {times} times'
+            example = f'"{line[:SHOWN]}" {times} times'
             return Cleaned(
                 text, drop=f"more than {self.max_share:g} repeated lines", example=example
             )
@@ -159,10 +158,8 @@ def drop_lines(text: str, gone: Any, reasons: Reasons) -> Cleaned:
     losses = []
     for reason, holds in reasons:
         if count := int(holds.sum()):
-            first = [
-                f"line {i + 1}: {lines[i][:_SHOWN]}" for i in np.flatnonzero(holds)[:_EXAMPLES]
-            ]
-            losses.append(Loss(reason, "lines", count, tuple(islice(first, _EXAMPLES))))
+            first = [f"line {i + 1}: {lines[i][:SHOWN]}" for i in np.flatnonzero(holds)[:EXAMPLES]]
+            losses.append(Loss(reason, "lines", count, tuple(islice(first, EXAMPLES))))
     kept = pa.array(lines, pa.large_string()).filter(pa.array(~gone)).to_pylist()
     return Cleaned("\n".join(kept) + "\n" if kept else "", tuple(losses))
 
@@ -185,7 +182,7 @@ def _answers(texts: Sequence[str], unit: Unit, judge: Callable[[Any], Reasons]) 
     # From the last reason to the first, which then stands.
     for reason, holds in reversed(reasons):
         for at in np.flatnonzero(holds).tolist():
-            example = texts[at][:_SHOWN].replace("\n", " ")
+            example = texts[at][:SHOWN].replace("\n", " ")
             answers[at] = Cleaned(texts[at], drop=reason, example=example)
     return answers
 

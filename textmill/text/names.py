@@ -4,7 +4,9 @@ A name is taken as it would be used: `./a//b` is `a/b`. What it is checked for h
 system, so that an archive that is taken on one machine is not refused on another.
 """
 
+import os
 import stat
+from collections.abc import Iterable
 from pathlib import PurePosixPath, PureWindowsPath
 from tarfile import TarInfo
 from zipfile import ZipInfo
@@ -54,6 +56,11 @@ class Names:
         self._folders |= above
         (self._files if kind == "file" else self._folders).add(name)
         return name
+
+
+def shared_folder(names: Iterable[str]) -> PurePosixPath:
+    """The folder that all of these members lie in; raw files are named relative to it."""
+    return PurePosixPath(os.path.commonpath([PurePosixPath(name).parent for name in names]))
 
 
 def kind_in_zip(info: ZipInfo) -> str:

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from textmill.base.scripts import ALPHABETS, IDEOGRAPHS, share_of_letters
 from textmill.text.ngrams import Grain, line_hashes, ngram_hashes
 
 N = 13
 FEWEST_OF_A_LINE: dict[Grain, int] = {"words": 10, "characters": 13}
-_WITHOUT_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _BATCH = 1 << 22
 _TAIL = 1 << 9
 _SAMPLE = 1 << 20
@@ -157,6 +156,5 @@ def _grain(texts: Iterable[str]) -> Grain:
         if size >= _SAMPLE:
             break
     sample = pa.array(["".join(start)[:_SAMPLE]], pa.large_string())
-    without = pc.count_substring_regex(sample, _WITHOUT_SPACES)[0].as_py()
-    letters = pc.count_substring_regex(sample, r"\p{L}")[0].as_py()
-    return "characters" if without > letters / 2 else "words"
+    without_spaces = share_of_letters(sample, IDEOGRAPHS + ALPHABETS)
+    return "characters" if without_spaces > 0.5 else "words"

@@ -1,4 +1,4 @@
-"""Rules of one's own: a function by its import path, made into a rule that keeps books.
+"""Rules of one's own: a function or class by its import path, made into a rule that keeps books.
 
     # my_package/rules.py
     from textmill.text.own_rules import Drop, for_lines
@@ -12,21 +12,29 @@
     def no_page_numbers(line):               # one line after the other, without its end
         return Drop("page number") if line.isdigit() else None
 
+    class NamesOfAList:                      # made once, of the parameters; then called with texts
+        def __init__(self, path):
+            self.names = set(Path(path).read_text().split())
+
+        def __call__(self, text):
+            return Drop("a name of the list") if self.names & set(text.split()) else None
+
 A function that answers a text has rewritten: a document's must end with a line end, a line's has
 none. A function of lines is called once for each, which Python does for a million in a second.
 """
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from textmill.base.errors import UserError, nearest
+from textmill.text import examples
+from textmill.text.examples import EXAMPLES, SHOWN
 from textmill.text.rules import Cleaned, Loss, Rule
 
-_EXAMPLES = 3
-_SHOWN = 60
 _MARK = "textmill_for_lines"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,19 +51,27 @@ class Drop:
 
 
 def for_lines(function: Function) -> Function:
-    """Mark a function as one of lines, so that it is asked about each of a document's."""
+    """Mark a function (or a class, or its `__call__`) as one of lines: it is asked about each of a
+    document's.
+    """
     setattr(function, _MARK, True)
     return function
 
 
 def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
-    """The rule behind `package.module:function`. Raises UserError where it cannot be had."""
-    function = _imported(path)
-    _check_parameters(path, function, parameters)
+    """The rule behind `package.module:function`, or of a class. UserError where there is none."""
+    found: Any = _imported(path)
+    function: Callable[..., Any]
+    if isinstance(found, type):
+        function = _made(path, found, parameters)
+        _check_parameters(path, function, {}, [""])
+    else:
+        _check_parameters(path, found, parameters, [""])
+        function = partial(found, **parameters)
 
     def asked(text: str) -> Any:
         try:
-            answer = function(text, **parameters)
+            answer = function(text)
             if isinstance(answer, str):
                 _check_characters(answer)
             return answer
@@ -64,10 +80,11 @@ def own_rule(path: str, parameters: Mapping[str, Any]) -> Rule:
                 f"the rule failed with {type(error).__name__}: {error}",
                 where=f"cleaning: {path}",
                 next_step=f"mend the function, or its parameters ({dict(parameters)}); it was "
-                f"given {text[:_SHOWN]!r}",
+                f"given {text[:SHOWN]!r}",
             ) from error
 
-    return _of_lines(path, asked) if getattr(function, _MARK, False) else _of_text(path, asked)
+    is_for_lines = any(getattr(one, _MARK, False) for one in (found, found.__call__))
+    return _of_lines(path, asked) if is_for_lines else _of_text(path, asked)
 
 
 def _check_characters(text: str) -> None:
@@ -99,19 +116,43 @@ def _imported(path: str) -> Callable[..., Any]:
     return function
 
 
+def _made(path: str, rule: type, parameters: Mapping[str, Any]) -> Callable[..., Any]:
+    """The one object of a class that is asked about every text of a run."""
+    where = f"cleaning: {path}"
+    _check_parameters(path, rule, parameters, [])
+    try:
+        made = rule(**parameters)
+    except Exception as error:
+        raise UserError(
+            f"the rule cannot be made ({type(error).__name__}: {error})",
+            where=where,
+            next_step=f"mend the class, or its parameters ({dict(parameters)})",
+        ) from error
+    if not callable(made):
+        raise UserError(
+            "the class has no __call__, so it cannot be asked about a text",
+            where=where,
+            next_step="write: def __call__(self, text), which answers None, Drop(reason) or a text",
+        )
+    return made
+
+
 def _check_parameters(
-    path: str, function: Callable[..., Any], parameters: Mapping[str, Any]
+    path: str, function: Callable[..., Any], parameters: Mapping[str, Any], given: Sequence[str]
 ) -> None:
-    """Refuse what the function could not be called with, as far as it says what it takes."""
+    """Refuse what the function could not be called with, as far as it says what it takes. given:
+    what stands before the parameters.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # compiled ones do not say
         return
     try:
-        signature.bind("", **parameters)
+        signature.bind(*given, **parameters)
     except TypeError as error:
+        called = "called with a text and" if given else "made with"
         raise UserError(
-            f"the rule cannot be called with a text and {dict(parameters)} ({error})",
+            f"the rule cannot be {called} {dict(parameters)} ({error})",
             where=f"cleaning: {path}",
             next_step=f"it takes {signature}: give it these parameters in params.yaml",
         ) from None
@@ -123,7 +164,7 @@ def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:
         if answer is None or answer == text:
             return Cleaned(text)
         if isinstance(answer, Drop):
-            return Cleaned(text, drop=answer.reason, example=text[:_SHOWN].replace("\n", " "))
+            return Cleaned(text, drop=answer.reason, example=text[:SHOWN].replace("\n", " "))
         if not isinstance(answer, str):
             raise _no_answer(path, answer)
         lines = text.count("\n") - answer.count("\n")
@@ -133,7 +174,10 @@ def _of_text(path: str, asked: Callable[[str], Any]) -> Rule:
                 where=f"cleaning: {path}",
                 next_step="return whole lines, at most as many as there were",
             )
-        losses = [Loss("rewritten", "changes", 1), Loss("left out", "lines", lines)]
+        losses = [
+            Loss("rewritten", "changes", 1, examples.of_rewriting(text, answer)),
+            Loss("left out", "lines", lines, examples.of_lines_left_out(text, answer)),
+        ]
         return Cleaned(answer, tuple(loss for loss in losses if loss.count))
 
     return rule
@@ -143,21 +187,24 @@ def _of_lines(path: str, asked: Callable[[str], Any]) -> Rule:
     def rule(text: str) -> Cleaned:
         kept: list[str] = []
         found: dict[str, list[str]] = {}
-        rewritten = 0
+        rewritten: list[str] = []
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
             answer = asked(line)
             if isinstance(answer, Drop):
-                found.setdefault(answer.reason, []).append(f"line {number}: {line[:_SHOWN]}")
+                found.setdefault(answer.reason, []).append(f"line {number}: {line[:SHOWN]}")
                 continue
             if answer is not None and (not isinstance(answer, str) or "\n" in answer):
                 raise _no_answer(path, answer)
-            rewritten += answer is not None and answer != line
+            if answer is not None and answer != line:
+                rewritten.append(f"line {number}: {line[:SHOWN]}")
             kept.append(line if answer is None else answer)
         losses = [
-            Loss(reason, "lines", len(lines), tuple(lines[:_EXAMPLES]))
+            Loss(reason, "lines", len(lines), tuple(lines[:EXAMPLES]))
             for reason, lines in found.items()
         ]
-        losses += [Loss("rewritten", "changes", rewritten)] if rewritten else []
+        if rewritten:
+            first = tuple(rewritten[:EXAMPLES])
+            losses.append(Loss("rewritten", "changes", len(rewritten), first))
         return Cleaned("".join(line + "\n" for line in kept), tuple(losses))
 
     return rule

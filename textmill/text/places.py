@@ -6,16 +6,21 @@ name holds a date. A source of several files would not be a mirror: those are a 
 """
 
 import glob
+import re
 import urllib.parse
 from pathlib import Path
 
 from textmill.text.partial import Asked, Partial, SourceError
 
+_THIS_MACHINE = re.compile(r"^//(?:localhost(?=/))?", re.IGNORECASE)
+"""What may stand before the path of an address (RFC 8089)."""
+
 
 def from_path(source: str, partial: Partial, asked: Asked) -> None:
     """Copy the file that the source means. Raises SourceError."""
     if source.startswith("file:"):
-        source = urllib.parse.unquote(source.removeprefix("file:").removeprefix("//"))
+        source = _THIS_MACHINE.sub("", source.removeprefix("file:"))
+        source = urllib.parse.unquote(source)
     try:
         path = _meant(source, asked.filename)
         size = path.stat().st_size

@@ -19,7 +19,7 @@ from textmill.text.decoding import (
     read_file,
     size_of_file,
 )
-from textmill.text.documents import CUTS, Document, DocumentKind, cut_blocks
+from textmill.text.documents import CUTS, Document, DocumentKind, cut_blocks, placed
 from textmill.text.rows import Rows, is_binary, read_parquet, read_rows
 from textmill.text.rules import Loss
 
@@ -75,7 +75,7 @@ class Reader:
         else:
             pieces = cut_blocks(CUTS[how.kind], self._blocks(name, file))
             for number, text in enumerate(pieces, 1):
-                yield Document(f"{name}:{number:05d}", name, text)
+                yield placed(name, number, text)
 
     def _text(self, name: str, file: File) -> str:
         how = self._how
@@ -114,8 +114,10 @@ class Reader:
                     place = f"{name}:{number:05d}"
                     self._books.dropped(Size(0, 0), "no text in the column", place)
                     continue
-                given = self._given(name, number, ids[0][row]) if ids else f"{name}:{number:05d}"
-                yield Document(given, name, text)
+                if ids:
+                    yield Document(self._given(name, number, ids[0][row]), name, text)
+                else:
+                    yield placed(name, number, text)
 
     def _given(self, name: str, number: int, given: str | None) -> str:
         """A row's own name, which no other row may have."""

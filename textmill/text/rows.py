@@ -38,6 +38,8 @@ _ROWS = 1 << 13
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson")
 _PARQUET = ".parquet"
+_FIRST_VALUE = json.JSONDecoder(parse_int=float)
+"""Python turns no more than 4,300 digits into an integer."""
 SUFFIXES = (*_JSON, _PARQUET, *_DELIMITERS)
 
 
@@ -76,7 +78,9 @@ def read_rows(
     delimiter = _DELIMITERS[suffix]
     header = header_of(name, head, delimiter, quoting=quoting)
     check_once(name, header, wanted)
-    tables = _delimited(blocks, wanted, delimiter, quoting=quoting)
+    # In a file of one column an empty line is an empty text; elsewhere it is no row.
+    has_empty_rows = len(header) == 1
+    tables = _delimited(blocks, wanted, delimiter, quoting=quoting, has_empty_rows=has_empty_rows)
     yield from _read(name, tables, columns, lambda: header)
 
 
@@ -123,7 +127,12 @@ def _first_line(blocks: Iterable[bytes], blank: bytes) -> tuple[bytes, Iterator[
 
 
 def _delimited(
-    blocks: Iterator[bytes], columns: list[str], delimiter: str, *, quoting: bool
+    blocks: Iterator[bytes],
+    columns: list[str],
+    delimiter: str,
+    *,
+    quoting: bool,
+    has_empty_rows: bool,
 ) -> Iterator[pa.Table]:
     reader = pa.csv.open_csv(
         io.BufferedReader(_Stream(blocks), _BLOCK),
@@ -132,6 +141,7 @@ def _delimited(
             delimiter=delimiter,
             quote_char='"' if quoting else False,
             newlines_in_values=quoting,
+            ignore_empty_lines=not has_empty_rows,
         ),
         pa.csv.ConvertOptions(
             column_types={column: pa.large_string() for column in columns},
@@ -232,11 +242,16 @@ def _missing(name: str, there: list[str], wanted: Sequence[str]) -> UserError:
     return UserError(
         f'no row has text in a column "{column}"{nearest(column, there)}',
         where=name,
-        next_step=f"set text_column to one of: {', '.join(there)}",
+        next_step=f"set text_column to one of: {', '.join(there) or 'the keys of its rows'}",
     )
 
 
 def _keys(head: bytes) -> list[str]:
-    """The keys of the first row of JSON Lines, by its first line."""
-    first: Any = json.loads(head)
+    """The keys of the first row of JSON Lines, by its beginning, which pyarrow need not read as a
+    line: it takes rows that lone CRs end, or nothing but a space. None where they cannot be told.
+    """
+    try:
+        first, _ = _FIRST_VALUE.raw_decode(head.decode().lstrip())
+    except (ValueError, RecursionError):
+        return []
     return list(first) if isinstance(first, dict) else []

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Protocol, runtime_checkable
 
-_EXAMPLES = 3
+from textmill.text import examples
+from textmill.text.examples import EXAMPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +68,28 @@ _RUNS = re.compile("   *")
 _ASCII_SPACES = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f"
 _OTHER_SPACES = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _BLANK_LINE = re.compile(r"^\n", re.MULTILINE)
+_CR_LF, _CR = re.compile("\r\n"), re.compile("\r(?!\n)")
+_SPACE_AT_AN_END = re.compile(r" \n|\n |\A ")
+_SHOWN_OF_END = 30
 _NOT_LETTERS = re.compile(r"[^A-Za-z\n]+")
+_OTHER_SIGNS = re.compile(r"[^A-Za-z\n ][^A-Za-z\n]*")
 
 
 def line_ends(text: str) -> Cleaned:
     """CR LF and CR become LF; a last line without an end gets one."""
     crlf = text.count("\r\n")
     cr = text.count("\r") - crlf
-    losses = [Loss("CR LF", "changes", crlf), Loss("CR", "changes", cr)]
+    losses = list[Loss]()
     if crlf or cr:
+        losses += [
+            Loss("CR LF", "changes", crlf, examples.of_matches(text, _CR_LF.finditer(text))),
+            Loss("CR", "changes", cr, examples.of_matches(text, _CR.finditer(text))),
+        ]
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text and not text.endswith("\n"):
+        last = text[-_SHOWN_OF_END:].rpartition("\n")[2]
+        losses.append(Loss("no line end at the end", "changes", 1, (last,)))
         text += "\n"
-        losses.append(Loss("no line end at the end", "changes", 1))
     return Cleaned(text, _only_some(losses))
 
 
@@ -101,18 +111,25 @@ def normal_form(text: str, form: UnicodeForm = "NFC") -> Cleaned:
     if text.isascii() or unicodedata.is_normalized(form, text):
         return Cleaned(text)
     reason = f"not in form {form.removeprefix('NF')}"
-    return Cleaned(unicodedata.normalize(form, text), (Loss(reason, "changes", 1),))
+    normalized = unicodedata.normalize(form, text)
+    loss = Loss(reason, "changes", 1, examples.of_form(text, normalized))
+    return Cleaned(normalized, (loss,))
 
 
 def white_space(text: str) -> Cleaned:
     """Runs of white space within a line become one space; none stays at its ends."""
     pattern = _SPACES if _has_odd_spaces(text) else _RUNS
-    text, runs = pattern.subn(" ", text)
-    ends = text.count(" \n") + text.count("\n ") + text.startswith(" ")
+    kept, runs = pattern.subn(" ", text)
+    losses = list[Loss]()
+    if runs:
+        found = examples.of_matches(text, pattern.finditer(text))
+        losses.append(Loss("run of white space", "changes", runs, found))
+    ends = kept.count(" \n") + kept.count("\n ") + kept.startswith(" ")
     if ends:
-        text = text.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ")
-    losses = [Loss("run of white space", "changes", runs), Loss("at a line's end", "changes", ends)]
-    return Cleaned(text, _only_some(losses))
+        found = examples.of_matches(kept, _SPACE_AT_AN_END.finditer(kept))
+        losses.append(Loss("at a line's end", "changes", ends, found))
+        kept = kept.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ")
+    return Cleaned(kept, tuple(losses))
 
 
 def blank_lines(text: str) -> Cleaned:
@@ -123,9 +140,9 @@ def blank_lines(text: str) -> Cleaned:
     count = len(text) - len(kept)
     if not count:
         return Cleaned(text)
-    found = islice(_BLANK_LINE.finditer(text), _EXAMPLES)
-    examples = tuple(f"line {text.count(chr(10), 0, match.start()) + 1}" for match in found)
-    return Cleaned(kept, (Loss("blank line", "lines", count, examples),))
+    found = islice(_BLANK_LINE.finditer(text), EXAMPLES)
+    first = tuple(f"line {text.count(chr(10), 0, match.start()) + 1}" for match in found)
+    return Cleaned(kept, (Loss("blank line", "lines", count, first),))
 
 
 # Printed addresses mark a footnote by a raised figure, which the transcription left as a digit
@@ -156,16 +173,17 @@ def english_letters(text: str) -> Cleaned:
     """
     kept, runs = _NOT_LETTERS.subn(" ", text)
     kept = kept.replace(" \n", "\n").replace("\n ", "\n").removeprefix(" ").lower()
-    return Cleaned(kept, _only_some([Loss("run of other characters", "changes", runs)]))
+    found = examples.of_matches(text, _OTHER_SIGNS.finditer(text))
+    return Cleaned(kept, _only_some([Loss("run of other characters", "changes", runs, found)]))
 
 
 def _drop(text: str, pattern: re.Pattern[str], reason: str, shown: int = 0) -> Cleaned:
     kept, count = pattern.subn("", text)
     if not count:
         return Cleaned(text)
-    found = islice(pattern.finditer(text), _EXAMPLES)
-    examples = tuple(_shown(text, match, shown) for match in found)
-    return Cleaned(kept, (Loss(reason, "characters", count, examples),))
+    found = islice(pattern.finditer(text), EXAMPLES)
+    first = tuple(_shown(text, match, shown) for match in found)
+    return Cleaned(kept, (Loss(reason, "characters", count, first),))
 
 
 def _shown(text: str, match: re.Match[str], around: int) -> str:

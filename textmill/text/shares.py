@@ -1,4 +1,7 @@
-"""Splits by shares: documents cut by lines or sent whole by a hash of their names.
+"""Splits by shares: documents cut by lines or sent whole by a hash.
+
+The hash is that of a document's name; of its text where the name is only a place in a file, so that
+one more paragraph at the top moves no other. What has the same text then has the same split.
 
 Where a text is too small for its shares, the message says how much is needed. Whatever else it
 advises was tried on the documents at hand first, so it never names a setting that does not help.
@@ -16,7 +19,7 @@ from textmill.text.catalogue import SPLITS, ShareSplits
 from textmill.text.documents import Document
 
 FEWEST_DOCUMENTS = 50
-"""With fewer, a hash of their names would too often leave a split empty."""
+"""With fewer, hashes would too often leave a split empty."""
 
 _WINDOW = 1 << 16
 _SHARES = (0.1, 0.15, 0.2, 0.25, 0.3)
@@ -27,7 +30,7 @@ def pieces(document: Document, splits: ShareSplits) -> Iterable[tuple[str, Docum
     """The splits that a document goes to, each with its piece. The unit is not `auto` here."""
     if splits.unit == "lines":
         return _cut(document, splits)
-    return ((_split_of(document.id, splits), document),)
+    return ((_split_of(document.key or document.id, splits), document),)
 
 
 def empty_split(documents: Sequence[Document], splits: ShareSplits) -> str | None:
@@ -91,23 +94,23 @@ def _after_lines(text: str, start: int, lines: int) -> int:
     return start
 
 
-def _split_of(name: str, splits: ShareSplits) -> str:
-    place = _place(name)
+def _split_of(key: str, splits: ShareSplits) -> str:
+    place = _place(key)
     if place < splits.test:
         return "test"
     return "valid" if place < splits.test + splits.valid else "train"
 
 
-def _place(name: str) -> float:
-    """A place in [0, 1) that depends on the name alone."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) / 2**48
+def _place(key: str) -> float:
+    """A place in [0, 1) that depends on the key alone."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:6]) / 2**48
 
 
 def _shortage(documents: Sequence[Document], splits: ShareSplits, split: str) -> tuple[str, str]:
     """What is wrong, and what a larger text must have."""
     if not by_lines(len(documents), splits):
         found = _counted(len(documents), "document")
-        what = f"the split {split} is empty: the hash of its name sends none of {found} there"
+        what = f"the split {split} is empty: no hash sends one of {found} there"
         return what, "use more documents"
     longest = max((document.text.count("\n") for document in documents), default=0)
     if all(line_counts(longest, splits)):
@@ -139,7 +142,7 @@ def _settings_that_help(
     if _suits(documents, replace(splits, unit="lines")):
         yield f"set {key}.unit: lines (it cuts every document in three)"
     elif by_lines(len(documents), splits) and _suits(documents, replace(splits, unit="documents")):
-        yield f"set {key}.unit: documents (it sends whole ones by a hash of their names)"
+        yield f"set {key}.unit: documents (it sends whole ones by a hash of each)"
     for share in _SHARES:
         if _suits(documents, replace(splits, valid=share, test=share)):
             yield f"set {key}.valid and {key}.test to {share:g}"

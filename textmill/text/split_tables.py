@@ -112,7 +112,7 @@ class SplitTable:
 
 
 def read_documents(path: Path) -> Iterator[Document]:
-    """The rows of such a table as documents; the name of the file is not kept there."""
+    """The rows of such a table as documents; neither file nor key is kept there."""
     for some in _rows(path):
         ids, texts = some["doc_id"].to_pylist(), some["text"].to_pylist()
         yield from (Document(name, "", text) for name, text in zip(ids, texts, strict=True))

@@ -1,7 +1,7 @@
 """Which documents are for training, validation and test.
 
 Given lists of files, whole years, or shares. The shares of several documents go by a hash of each
-document's name: adding a file moves no other, and the order of files does not matter. A split in
+document (`shares`): adding one moves no other, and the order of files does not matter. A split in
 which no word is left counts as empty and is refused.
 """
 

@@ -4,14 +4,13 @@ They get their names relative to the folder that all of them share, which shows 
 one has been read: so they are written under their full names beside the place, and moved there.
 """
 
-import os
 import shutil
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from textmill.base.progress import Progress
 from textmill.text import archive
 from textmill.text.catalogue import Corpus
-from textmill.text.names import ArchiveError
+from textmill.text.names import ArchiveError, shared_folder
 from textmill.text.packing import Packing
 
 
@@ -31,8 +30,7 @@ def unpack(path: Path, packed: Packing, corpus: Corpus, folder: Path) -> None:
     for pattern in wanted:
         if not any(_fits(name, pattern, corpus) for name in names):
             raise ArchiveError(f"has no member that fits {pattern}")
-    shared = os.path.commonpath([PurePosixPath(name).parent for name in names])
-    (beside / shared).rename(folder)
+    (beside / shared_folder(names)).rename(folder)
     shutil.rmtree(beside, ignore_errors=True)
 
 

@@ -12,7 +12,13 @@ from textmill.tokenizers import kernels
 from textmill.tokenizers.counting import Text, by_threads
 from textmill.tokenizers.strings import blocks_of, flat_bytes
 from textmill.tokenizers.tokenizer import Encoded, joined
-from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
+from textmill.tokenizers.vocabulary import (
+    UNKNOWN,
+    Vocabulary,
+    check_limits,
+    from_counts,
+    with_reserved,
+)
 
 SCHEME = "char: Unicode code points"
 CODE_POINTS = 0x110000
@@ -22,16 +28,15 @@ _DECODABLE = 0x200000
 
 @dataclass(frozen=True, slots=True)
 class CharConfig:
-    """Keep characters seen at least `minimum_frequency` times."""
+    """Keep characters seen at least `minimum_frequency` times, at most `maximum_size` ids."""
 
     kind: Literal["char"]
     minimum_frequency: int = 1
+    maximum_size: int | None = None
     reserved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.minimum_frequency < 1:
-            raise ValueError("minimum_frequency must be 1 or more")
-        with_reserved(self.reserved)
+        check_limits(self.minimum_frequency, self.maximum_size, with_reserved(self.reserved))
 
 
 class CharTokenizer:
@@ -77,6 +82,7 @@ def train_characters(text: Text, config: CharConfig) -> tuple[CharTokenizer, pa.
         counts[seen],
         scheme=SCHEME,
         minimum_frequency=config.minimum_frequency,
+        maximum_size=config.maximum_size,
         reserved=with_reserved(config.reserved),
     )
     return CharTokenizer(vocabulary), dropped

@@ -18,6 +18,10 @@ from textmill.tokenizers.zipf import fit_zipf, spaced, zipf_rows
 TRAIN = "train"
 _BYTE_NAME = "^<0x[0-9A-F]{2}>$"
 Row = dict[str, Any]
+_ZIPF = {"order": pa.int64(), "rank": pa.int64(), "count": pa.int64()}
+_ZIPF |= {"log10_rank": pa.float64(), "log10_count": pa.float64()}
+_COVERAGE = {"size": pa.int64(), "log10_size": pa.float64()}
+_LENGTHS = {"of": pa.string(), "length": pa.int64(), "count": pa.int64(), "density": pa.float64()}
 
 
 class VocabularyReport:
@@ -68,6 +72,18 @@ class VocabularyReport:
             numbers = {"exponent": round(fit.exponent, 4), "r2": round(fit.r2, 4)} if fit else {}
             summary["zipf"][f"order_{order}"] = {"types": len(table.falling()), **numbers}
         return summary
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The rows of every plot, with its columns also where there is no row: a vocabulary may be
+        empty, since a text of words that differ all keeps none that is there twice.
+        """
+        shares = dict.fromkeys(self._ids, pa.float64())
+        columns = {"zipf": _ZIPF, "coverage": _COVERAGE | shares, "lengths": _LENGTHS}
+        rows = {"zipf": self.zipf(), "coverage": self.coverage(), "lengths": self.lengths()}
+        return {
+            name: pa.Table.from_pylist(rows[name], pa.schema(list(columns[name].items())))
+            for name in columns
+        }
 
     def zipf(self) -> list[Row]:
         """Rank and count of n-grams of train, order by order."""

@@ -70,7 +70,8 @@ def save(tokenizer: Tokenizer, config: TokenizerConfig, folder: Path) -> None:
 
 def _written(config: TokenizerConfig) -> dict[str, Any]:
     options = asdict(config).items()
-    return {name: value for name, value in options if _DEFAULTS.get(name, ...) != value}
+    defaults = _DEFAULTS | ({"maximum_size": None} if isinstance(config, CharConfig) else {})
+    return {name: value for name, value in options if defaults.get(name, ...) != value}
 
 
 def load(folder: Path) -> Tokenizer:

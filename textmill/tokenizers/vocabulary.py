@@ -158,6 +158,17 @@ class Vocabulary:
         return pa.table({"token": tokens, "count": pa.array(self.counts)})
 
 
+def check_limits(minimum_frequency: int, maximum_size: int | None, names: Sequence[str]) -> None:
+    """Raise ValueError for limits that keep no type. names: of the reserved ids."""
+    if minimum_frequency < 1:
+        raise ValueError("minimum_frequency must be 1 or more")
+    if maximum_size is not None and maximum_size <= len(names):
+        raise ValueError(
+            f"maximum_size counts {', '.join(names[:-1])} and {names[-1]}, "
+            f"so it must be {len(names) + 1} or more"
+        )
+
+
 def from_tokens(
     tokens: Iterable[str] | pa.Array,
     *,

@@ -10,7 +10,13 @@ from textmill.tokenizers.counting import Text, count_types
 from textmill.tokenizers.splitting import split_words
 from textmill.tokenizers.strings import Units, blocks_of
 from textmill.tokenizers.tokenizer import Encoded, joined
-from textmill.tokenizers.vocabulary import UNKNOWN, Vocabulary, from_counts, with_reserved
+from textmill.tokenizers.vocabulary import (
+    UNKNOWN,
+    Vocabulary,
+    check_limits,
+    from_counts,
+    with_reserved,
+)
 
 SCHEME = "word: runs between U+0020"
 
@@ -30,14 +36,7 @@ class WordConfig:
     reserved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.minimum_frequency < 1:
-            raise ValueError("minimum_frequency must be 1 or more")
-        names = with_reserved(self.reserved)
-        if self.maximum_size is not None and self.maximum_size <= len(names):
-            raise ValueError(
-                f"maximum_size counts {', '.join(names[:-1])} and {names[-1]}, "
-                f"so it must be {len(names) + 1} or more"
-            )
+        check_limits(self.minimum_frequency, self.maximum_size, with_reserved(self.reserved))
 
 
 class WordTokenizer:

@@ -77,10 +77,13 @@ def test_the_page_tells_every_rule_with_its_numbers_and_its_examples(summary) ->
     content = waterfall_html("x", "A <title> & more", summary)
     page = Page(content)
     assert page.open == []
-    table = {row[0]: row[1:5] for row in page.rows if len(row) >= 5}
+    units, sides = ("documents", "lines", "bytes"), ("in", "dropped", "out")
+    assert [cell.strip() for cell in page.rows[0] if cell.strip()] == ["rule", *units, "bytes left"]
+    assert [cell.strip() for cell in page.rows[1] if cell.strip()] == [*sides] * 3
+    table = {row[0]: row[1:10] for row in page.rows if len(row) >= 10}
     for record in summary["waterfall"]:
-        numbers = [record[unit]["dropped"] for unit in ("documents", "lines", "bytes")]
-        assert table[record["rule"]] == [f"{x:,}" for x in (*numbers, record["bytes"]["out"])]
+        numbers = [record[unit][side] for unit in units for side in sides]
+        assert table[record["rule"]] == [f"{x:,}" for x in numbers]
     text = re.sub(r"\s+", " ", " ".join(page.words))
     assert "control characters: control character, 20 characters" in text
     for line in (3, 5, 7):

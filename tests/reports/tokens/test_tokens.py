@@ -73,3 +73,11 @@ def test_the_page_tells_every_tokenizer_and_escapes_what_it_is_given() -> None:
     assert [row[7] for row in text] == ["1.00", "2.00"]
     assert page.count("<svg") == 2 + 1 + 2
     assert not re.search(r"src=|<script|@import|url\((?!#)", page)
+
+
+def test_a_vocabulary_without_a_type_has_its_place_on_the_page():
+    empty = report("verse")
+    tables = {**empty.tables, "coverage": []}
+    page = tokens_html("poems", [Report("verse", empty.summary, tables)])
+    assert "verse" in page
+    assert "Coverage of validation by vocabulary size" in page

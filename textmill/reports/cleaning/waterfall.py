@@ -42,6 +42,7 @@ def waterfall_html(corpus: str, title: str, summary: Mapping[str, Any]) -> str:
     context = {
         "corpus": corpus,
         "title": title,
+        "units": UNITS,
         "steps": [_step(record, waterfall[0]["bytes"]["in"]) for record in waterfall],
         "first": waterfall[0],
         "last": waterfall[-1],
