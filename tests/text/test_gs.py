@@ -22,7 +22,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.start()
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9123")
     gcsfs.GCSFileSystem.clear_instance_cache()
-    gcsfs.GCSFileSystem(token="anon").pipe("texts/books/tale.txt", DATA)  # noqa: S106
+    gcsfs.GCSFileSystem(token="anon").pipe("texts/books/tale.txt", DATA)
     yield "gs://texts"
     server.stop()
 
