@@ -4,10 +4,8 @@ The lines, their bytes and their spelling are those of the network's own scores;
 the tokens are others.
 """
 
-import pyarrow as pa
-
 from pipeline_steps import settings
-from textmill.adapting.adapt import Adapting, tune
+from textmill.adapting.adapt import check_whole, tune
 from textmill.adapting.config import AdaptedConfig, check_tokenizer
 from textmill.base.files import read_record, read_table
 from textmill.neural.config import NetworkConfig
@@ -43,10 +41,13 @@ def main() -> None:
     train, valid = (_lines(config, split, vocabulary.fingerprint) for split in ("train", "valid"))
     adapting = tune(model, network, config, train, valid)
     test = _lines(config, "test", vocabulary.fingerprint)
-    tables = {
-        split: _adapted(adapting, config.model, split, lines)
-        for split, lines in zip(SCORED, (valid, test), strict=True)
-    }
+    tables = {}
+    for split, lines in zip(SCORED, (valid, test), strict=True):
+        nats_T = adapting.nats(lines)
+        if split == "valid":
+            check_whole(nats_T, len(vocabulary))
+        static_scores = read_table(layout.scores(config.model) / f"{split}.arrow")
+        tables[split] = with_nats(static_scores, nats_T)
     about = {
         "name": key,
         "group": "adapted",
@@ -61,11 +62,6 @@ def main() -> None:
 
 def _lines(config: AdaptedConfig, split: str, fingerprint: str) -> Lines:
     return read_split(layout.shards(config.tokenizer), split, fingerprint)
-
-
-def _adapted(adapting: Adapting, name: str, split: str, lines: Lines) -> pa.Table:
-    static = read_table(layout.scores(name) / f"{split}.arrow")
-    return with_nats(static, adapting.nats(lines))
 
 
 if __name__ == "__main__":

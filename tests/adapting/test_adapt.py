@@ -8,6 +8,7 @@ from textmill.adapting.adapt import (
     CacheSettings,
     DynamicSettings,
     Settings,
+    check_whole,
     first_part,
     tune,
 )
@@ -92,6 +93,8 @@ def test_what_was_chosen_is_said_in_words():
         "dynamic evaluation (learning rate 0.002, decay 0.001) + "
         "neural cache (window 2,000, theta 0.3, weight 0.12)"
     )
+    other = Settings(None, DynamicSettings(0.002, 0.001, 0.5, 20))
+    assert other.describe().endswith("(learning rate 0.002, decay 0.001, epsilon 0.5)")
     assert Settings(None, settings.dynamic).as_json() == {
         "dynamic": {"learning_rate": 0.002, "decay": 0.001, "epsilon": 100.0, "segment": 20}
     }
@@ -128,4 +131,15 @@ def test_where_every_rate_diverges_the_message_says_what_to_lower(model, config,
         UserError, match=r"no setting that was tried gives .* a finite score"
     ) as said:
         tune(model, config, entry, long_lines, long_lines)
-    assert "lower learning_rates" in said.value.next_step
+    assert "lower dynamic.learning_rates" in said.value.next_step
+
+
+@pytest.mark.parametrize("nats", [[1.0, 4.7], [np.nan, 1.0], [np.inf, 1.0]])
+def test_a_network_that_comes_apart_later_is_no_result(nats):
+    """Its first quarter was fine, or the values would not have been chosen."""
+    check_whole(np.array([1.0, 1.5]), 16)
+    with pytest.raises(
+        UserError, match=r"nats a token, and a guess among all 16 ids to 2\.773"
+    ) as e:
+        check_whole(np.array(nats), 16)
+    assert "raise dynamic.epsilon" in e.value.next_step

@@ -148,11 +148,16 @@ def test_a_foreign_or_damaged_folder_is_refused(
     with pytest.raises(UserError, match=r"weights\.safetensors is not whole"):
         load(folder, model.vocabulary, threads=1)
     facts = json.loads((folder / "model.json").read_text())
+    flipped = bytearray(weights)
+    flipped[-9] ^= 1
+    (folder / "weights.safetensors").write_bytes(flipped)
+    with pytest.raises(UserError, match=r"weights\.safetensors is damaged: it is not the file"):
+        load(folder, model.vocabulary, threads=1)
     (folder / "weights.safetensors").write_bytes(weights)
     facts["config"]["hidden"] = 16
     (folder / "model.json").write_text(json.dumps(facts))
     with pytest.raises(UserError, match="do not fit"):
         load(folder, model.vocabulary, threads=1)
     (folder / "model.json").write_text(json.dumps({**facts, "format": "other"}))
-    with pytest.raises(UserError, match="no textmill network 2 model"):
+    with pytest.raises(UserError, match="no textmill network 3 model"):
         load(folder, model.vocabulary, threads=1)

@@ -9,10 +9,12 @@ from textmill.reports.view import View
 
 
 def with_p(board, adjusted: list[float]) -> View:
-    """The board with these adjusted p-values of its first pairs, 0.001 for the rest."""
+    """The board with these adjusted p-values of its first pairs, 0.001 for the rest, and no
+    difference so small that it tells nothing.
+    """
     values = adjusted + [0.001] * (len(board.pairs) - len(adjusted))
     pairs = [
-        dataclasses.replace(pair, p_adjusted=value)
+        dataclasses.replace(pair, p_adjusted=value, difference=max(pair.difference, 0.01))
         for pair, value in zip(board.pairs, values, strict=True)
     ]
     return View(dataclasses.replace(board, pairs=tuple(pairs)))
@@ -37,6 +39,17 @@ def test_the_line_says_all_names_few_and_counts_the_rest(full_board):
     )
     assert in_a_line(with_p(full_board, [0.1] * 4)).endswith("lstm_subword; 1 more pair.")
     assert in_a_line(with_p(full_board, [0.1] * 15)).endswith("lstm_subword; 12 more pairs.")
+
+
+def test_a_difference_that_rounds_to_zero_tells_nothing_apart(full_board):
+    """However certain it is: two models of one bill differ by 1e-13, always in one direction."""
+    pairs = [
+        dataclasses.replace(pair, difference=1e-13 if place == 1 else 0.01, p_adjusted=1e-4)
+        for place, pair in enumerate(full_board.pairs)
+    ]
+    view = View(dataclasses.replace(full_board, pairs=tuple(pairs)))
+    assert not_told_apart(view) == (pairs[1],)
+    assert "mix_subword and kn_word" in in_a_line(view)
 
 
 def test_two_models_and_no_pairs_at_all(full_board):

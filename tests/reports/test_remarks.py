@@ -160,6 +160,15 @@ def test_a_mixture_of_one_is_told(full_board, weight, said):
     assert found == ((said,) if said else ())
 
 
+@pytest.mark.parametrize(("share", "said"), [(0.51, True), (0.49, False)])
+def test_words_that_are_mostly_spelt_are_told(full_board, share, said):
+    first, *rest = full_board.models
+    models = (dataclasses.replace(first, spelling_share=share), *rest)
+    found = remarks(View(dataclasses.replace(full_board, models=models)))
+    wanted = f"{first.name} spends more than half of its bits on spelling unknown words"
+    assert any(remark.startswith(wanted) for remark in found) is said
+
+
 def test_networks_are_named_in_the_order_of_their_ranks(full_board):
     curves = [curve(LEARNING, name) for name in ("lstm_char", "lstm_subword")]
     said = remarks(view(full_board, *curves, curve(LEARNT, "x")))

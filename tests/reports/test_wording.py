@@ -10,6 +10,9 @@ from textmill.reports import wording
     [
         (wording.bits, 1.4934, "1.493"),
         (wording.bits, None, wording.ABSENT),
+        (wording.bits, 999.9, "999.900"),
+        (wording.bits, 1.41e28, "1.4e+28"),
+        (wording.bits_more, 1.41e28, "1.4e+28"),
         (wording.bits_more, 0.0561, "0.056"),
         (wording.bits_more, -0.0301, "-0.030"),
         (wording.bits_more, -0.0001, "0.000"),

@@ -20,7 +20,7 @@ mixtures: {mix: {first: kn, second: cached}}
         ("kn: {tok", "a/b: {tok", r"params\.yaml: ngrams: 'a/b' is no name"),
         ("kn: {tok", "'my model': {tok", "'my model' is no name"),
         ("kn: {tok", "'$(x)': {tok", "is no name"),
-        ("kn: {tok", "7: {tok", "7 is no name"),
+        ("kn: {tok", "7: {tok", '7 is a number, and a name is text(.|\\n)*in quotes: "7"'),
         (
             "lstm: {tokenizer: word",
             "lstm: {tokenizer: wrod",

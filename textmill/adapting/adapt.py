@@ -28,6 +28,7 @@ from textmill.shards.reader import Lines
 
 _log = logging.getLogger(__name__)
 
+GENTLER = "lower dynamic.learning_rates or raise dynamic.epsilon in params.yaml, then: dvc repro"
 TUNED_ON = 4
 """One part in so many of the validation text decides."""
 
@@ -63,7 +64,9 @@ class Settings:
         words = []
         if self.dynamic:
             rate, decay = self.dynamic.learning_rate, self.dynamic.decay
-            words.append(f"dynamic evaluation (learning rate {rate:g}, decay {decay:g})")
+            epsilon = self.dynamic.epsilon
+            other = "" if epsilon == DynamicConfig().epsilon else f", epsilon {epsilon:g}"
+            words.append(f"dynamic evaluation (learning rate {rate:g}, decay {decay:g}{other})")
         if self.cache:
             window, theta, weight = self.cache.window, self.cache.theta, self.cache.weight
             words.append(f"neural cache (window {window:,}, theta {theta:g}, weight {weight:.2f})")
@@ -134,6 +137,21 @@ def tune(
     return adapting
 
 
+def check_whole(nats_T: np.ndarray, size: int) -> None:
+    """UserError where the network came apart over the validation text, if not over its beginning.
+
+    size: of the vocabulary; a guess among all its ids is the worst that any model should be.
+    """
+    mean, guess = float(nats_T.mean()), float(np.log(size))
+    if not mean <= guess:
+        raise UserError(
+            f"over the whole validation text it comes to {mean:.4g} nats a token, and a guess "
+            f"among all {size:,} ids to {guess:.4g}",
+            where="adapting",
+            next_step=GENTLER,
+        )
+
+
 def first_part(lines: Lines, parts: int) -> Lines:
     """The first lines that hold at least one part in `parts` of the tokens."""
     enough = -(-len(lines.tokens) // parts)
@@ -160,7 +178,7 @@ def _tune_dynamic(
     if min(nats for nats, _ in found if np.isfinite(nats)) > static:
         _log.warning(
             "dynamic evaluation makes the network worse than its %.4f nats a token without: "
-            "try lower learning_rates in params.yaml",
+            "try lower learning_rates, or a larger epsilon, in params.yaml",
             static,
         )
     return best
@@ -187,6 +205,6 @@ def _best(found: list[tuple[float, Any]]) -> Any:
         raise UserError(
             "no setting that was tried gives the validation text a finite score",
             where="adapting",
-            next_step="lower learning_rates in params.yaml, then: dvc repro",
+            next_step=GENTLER,
         )
     return min(finite, key=lambda one: one[0])[1]

@@ -73,6 +73,8 @@ def as_user_error(error: UserError | OSError) -> UserError:
     if error.errno is None or error.errno not in OUTSIDE:
         raise error
     where = os.fspath(error.filename) if error.filename is not None else ""
+    if error.errno == errno.EISDIR:
+        return UserError("it is a folder", where=str(where), next_step="name a file")
     return UserError(
         os.strerror(error.errno),
         where=str(where),

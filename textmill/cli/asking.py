@@ -90,8 +90,10 @@ def export(
     """
     from textmill.lineage import asking  # noqa: PLC0415  # a model's code takes a second to load
 
-    ngrams = asking.export(model, file, threshold=prune_threshold, size=prune_to)
+    ngrams, kind = asking.export(model, file, threshold=prune_threshold, size=prune_to)
     print(f"{file}: {ngrams:,} n-grams, {file.stat().st_size:,} bytes")
+    if kind != "word":
+        print(f"its words are {kind}s: give other toolkits, and textmill score, a text of these")
 
 
 @app.command(epilog="Example: textmill estimate word.counts.gz kn3.arpa --order 3")

@@ -12,6 +12,7 @@ from textmill.cli.app import app
 from textmill.lineage import params
 from textmill.lineage.lock import read_lock
 from textmill.repository import leftovers
+from textmill.repository.busy import check_idle
 from textmill.repository.layout import find_root
 
 SMALL = 25_000
@@ -22,6 +23,7 @@ THEN = "next (make run does it by itself): textmill check && dvc repro"
 @app.command(epilog="Example: textmill use time_machine")
 def use(corpus: Annotated[str, typer.Argument(help="An entry of corpora in params.yaml.")]) -> None:
     """Choose a corpus of params.yaml; then: dvc repro."""
+    check_idle(find_root())
     params.choose_corpus(corpus, find_root())
     print(f"params.yaml: corpus is {corpus}\n{THEN}")
 
@@ -51,6 +53,7 @@ def pin(
 
     Its path and digest are written into params.yaml; pin it again when it has changed.
     """
+    check_idle(find_root())
     pinned = params.pin(text, find_root())
     if as_json:
         print(json.dumps(pinned, indent=2))

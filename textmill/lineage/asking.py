@@ -21,6 +21,7 @@ from textmill.ngram.model import NgramModel
 from textmill.ngram.prune import pruned
 from textmill.repository import layout
 from textmill.repository.layout import find_root
+from textmill.repository.stages import read_yaml
 from textmill.scoring.comparison import SCORES_ONLY
 from textmill.scoring.text_scores import TextScores, score_text
 from textmill.shards.reader import read_split
@@ -116,8 +117,10 @@ def generate(
     return "\n".join(opened.tokenizer.decode(part[part != END].tolist()) for part in parts)
 
 
-def export(name: str, path: Path, *, threshold: float = 0.0, size: int = 0) -> int:
-    """Write a model as an ARPA file, or its training text's counts; returns how many n-grams.
+def export(name: str, path: Path, *, threshold: float = 0.0, size: int = 0) -> tuple[int, str]:
+    """Write a model as an ARPA file, or its training text's counts.
+
+    Returns how many n-grams, and the kind of tokens that they are of.
 
     threshold, size: as `ngram.prune.prune` takes them, of an ARPA file. UserError for any other
     ending.
@@ -127,12 +130,20 @@ def export(name: str, path: Path, *, threshold: float = 0.0, size: int = 0) -> i
     if path.name.endswith(COUNTS):
         if threshold or size:
             raise UserError("counts are not pruned", next_step="leave --prune-... out")
-        return _export_counts(name, model, tokenizer, path)
+        return _export_counts(name, model, tokenizer, path), _kind(tokenizer)
     if threshold and size:
         raise UserError("--prune-threshold and --prune-to are two ways to say one thing")
     if threshold or size:
         model = pruned(model, threshold=threshold, size=size)
-    return write_arpa(model, path)
+    return write_arpa(model, path), _kind(tokenizer)
+
+
+def _kind(tokenizer: str) -> str:
+    """Of a tokenizer of params.yaml; the tokens of an ARPA file are words."""
+    if not tokenizer:
+        return "word"
+    entry = read_yaml(find_root() / layout.PARAMS)["tokenizers"][tokenizer]
+    return str(entry["kind"])
 
 
 def estimate(counts: Path, path: Path, *, order: int, method: str) -> NgramModel:

@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_record, replacing_folder, write_json
+from textmill.base.files import read_record, replacing_folder, sha256_of, write_json
 from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = "textmill network 2"
+FORMAT = "textmill network 3"
 WEIGHTS = "weights.safetensors"
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
@@ -30,7 +30,8 @@ def save_model(
     """Write the three files; the folder arrives whole, by rename. `facts` hold no clock."""
     with replacing_folder(folder) as temporary:
         save_tensors(weights, temporary / WEIGHTS)
-        write_json(temporary / "model.json", {"format": FORMAT, **facts})
+        digest = sha256_of(temporary / WEIGHTS)
+        write_json(temporary / "model.json", {"format": FORMAT, **facts, "weights_sha256": digest})
         (temporary / "history.csv").write_text(history)
 
 
@@ -48,7 +49,10 @@ def save_tensors(
 
 
 def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dict[str, Tensor]]:
-    """Configuration and weights. UserError for another format or another vocabulary."""
+    """Configuration and weights.
+
+    UserError for another format, another vocabulary, or weights that are not those of model.json.
+    """
     facts = read_record(folder / "model.json", "format", "vocabulary", "config")
     if facts["format"] != FORMAT:
         raise UserError(f"{folder} holds no {FORMAT} model", next_step="dvc repro")
@@ -58,10 +62,14 @@ def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dic
             f"({facts['vocabulary'][:12]}, not {vocabulary.fingerprint[:12]})",
             next_step="dvc repro",
         )
-    path = folder / WEIGHTS
+    path, again = folder / WEIGHTS, f"delete {folder}, then: dvc repro"
     try:
-        return NetworkConfig.from_json(facts["config"]), load_file(path)
+        weights = load_file(path)
+        digest = sha256_of(path)
     except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} is not whole ({error})", next_step=again) from None
+    if digest != facts.get("weights_sha256"):
         raise UserError(
-            f"{path} is not whole ({error})", next_step=f"delete {folder}, then: dvc repro"
-        ) from None
+            f"{path} is damaged: it is not the file that model.json describes", next_step=again
+        )
+    return NetworkConfig.from_json(facts["config"]), weights

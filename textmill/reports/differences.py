@@ -13,6 +13,8 @@ from textmill.reports.view import View
 from textmill.scoring.permutation import MOST_MODELS
 
 PAIRS_NAMED = 3
+SMALLEST = 0.0005
+"""Bits per byte that the table shows. Less may be certain, and tells no model from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Cell:
     zero: str
     digits: str
     is_same: bool
-    """The test does not tell the two models apart."""
+    """The test does not tell the two models apart, or not by a difference that shows."""
     p: str
 
 
@@ -41,7 +43,7 @@ def level(view: View) -> str:
 
 
 def not_told_apart(view: View) -> tuple[Pair, ...]:
-    """The pairs whose adjusted p-value is above the level."""
+    """The pairs whose adjusted p-value is above the level, or whose difference is nothing."""
     return tuple(pair for pair in view.board.pairs if _is_same(pair, view))
 
 
@@ -83,11 +85,15 @@ def p_value(value: float) -> str:
 
 def _is_same(pair: Pair, view: View) -> bool:
     certainty = view.board.certainty
-    return certainty is not None and pair.p_adjusted > 1 - certainty.confidence
+    if certainty is None:
+        return False
+    return pair.p_adjusted > 1 - certainty.confidence or abs(pair.difference) < SMALLEST
 
 
 def _cell(pair: Pair, view: View) -> Cell:
     shown = wording.bits_more(pair.difference)
+    if pair.difference >= wording.LARGE:
+        return Cell("", shown, _is_same(pair, view), _p(pair))
     if pair.difference >= 0.9995:
         return Cell("", f"{pair.difference:.2f}", _is_same(pair, view), _p(pair))
     return Cell(shown[:-4], shown[-4:], _is_same(pair, view), _p(pair))

@@ -12,6 +12,8 @@ from textmill.reports.view import View
 
 STORED = 8.0
 """Bits of a byte that is stored as it is."""
+MOSTLY_SPELLING = 0.5
+"""Of a model's bits, on spelling what its vocabulary lacks."""
 SMALLEST_PART = 0.01
 """A mixture gives both of its parts as much weight, or it is none."""
 WORTH_SAYING = 0.005
@@ -26,6 +28,7 @@ def remarks(view: View) -> tuple[str, ...]:
         *_contaminated(view),
         *_short_text(view),
         *_adapting(view),
+        *_spelling(view),
         *_no_better_than_nothing(view),
         *_learning(view),
         *_mixtures_of_one(view),
@@ -80,6 +83,21 @@ def _adapting(view: View) -> list[str]:
     remark = (
         f"{_listed(names)} {learns} from the test text while reading it, each token scored first. "
         "The others stay as they were trained."
+    )
+    return [remark]
+
+
+def _spelling(view: View) -> list[str]:
+    """Models whose tokens say little of the text, so that what is ranked is how words are spelt."""
+    models = view.board.models
+    names = [entry.name for entry in models if entry.spelling_share > MOSTLY_SPELLING]
+    if not names:
+        return []
+    spend, their = ("spends", "its") if len(names) == 1 else ("spend", "their")
+    remark = (
+        f"{_listed(names)} {spend} more than half of {their} bits on spelling unknown words: "
+        f"{their} words know little of this text. Characters or subwords suit it, or a lower "
+        "minimum_frequency."
     )
     return [remark]
 

@@ -5,16 +5,18 @@ speeches can tell apart, three digits of a perplexity are what the literature pr
 """
 
 ABSENT = "\N{EN DASH}"
+LARGE = 1000.0
+"""Bits of a byte from here on are no score, and their digits no news."""
 
 
 def bits(value: float | None) -> str:
-    """`1.493`."""
-    return ABSENT if value is None else f"{value:.3f}"
+    """`1.493`; `1.4e+28` of a model that came apart."""
+    return ABSENT if value is None else _thousandths(value)
 
 
 def bits_more(value: float) -> str:
     """`0.056`, `-0.003`; what rounds to zero carries no sign."""
-    return f"{value:.3f}".replace("-0.000", "0.000")
+    return _thousandths(value).replace("-0.000", "0.000")
 
 
 def bits_range(low: float, high: float) -> str:
@@ -71,6 +73,10 @@ def duration(seconds: float | None) -> str:
         return f"{rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def _thousandths(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < LARGE else f"{value:.1e}"
 
 
 def _scaled(value: int, units: tuple[str, ...]) -> str:

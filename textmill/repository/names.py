@@ -23,6 +23,12 @@ def check_names(root: Path = Path()) -> None:
     params = read_yaml(root / layout.PARAMS)
     for group in GROUPS:
         for name in _entries(params, group):
+            if isinstance(name, int | float):
+                raise UserError(
+                    f"{name!r} is a number, and a name is text",
+                    where=f"{layout.PARAMS}: {group}",
+                    next_step=f'write it in quotes: "{name}"',
+                )
             if not isinstance(name, str) or not SAFE.fullmatch(name):
                 raise UserError(
                     f"{name!r} is no name: use letters, digits, _ and -, a letter or digit first",

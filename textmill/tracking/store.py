@@ -43,7 +43,7 @@ LONGEST_REASON = 300
 IN_REPOSITORY = "export MLFLOW_TRACKING_URI=sqlite:///mlflow.db"
 ELSEWHERE = "export MLFLOW_TRACKING_URI=sqlite:///$HOME/mlflow.db"
 """A place that one may write to; the path is absolute, so there are four slashes in all."""
-REBUILD = "rm -r mlflow.db mlruns; textmill publish   (builds it again)"
+REBUILD = "rm -r mlflow.db mlruns; textmill publish   (today's models come back, older ones do not)"
 _SERVERS = ("http://", "https://", "databricks")
 _IN_MEMORY = re.compile(r"sqlite(\+\w+)?:(//|///)?(:memory:.*|\?.*|file::memory:.*)?$")
 _CREDENTIALS = re.compile(r"//[^/@]*@")
