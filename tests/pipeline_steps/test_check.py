@@ -121,7 +121,7 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
         ("\nprofiles:", "\nprofile:", 'unknown name "profile"; did you mean "profiles"?'),
         ("  kn9_char:", "  kn.9:", "'kn.9' is no name: use letters, digits, _ and -"),
         ("\n  shakespeare:", "\n  it's:", "is no name"),
-        ("\n  shakespeare:", "\n  2024:", "2024 is no name"),
+        ("\n  shakespeare:", "\n  2024:", "2024 is a number, and a name is text"),
         ("\ncorpus: sotu", "\ncorpus:", "params.yaml: corpus is empty\n  -> known: sotu, time_mac"),
         (
             "    tokenizer: char\n    method: k",
