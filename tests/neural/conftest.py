@@ -1,6 +1,7 @@
 """Tiny vocabularies, splits and configurations for the network tests."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,12 @@ import pytest
 
 from tests.neural.tiny import ARCHITECTURES
 from textmill.neural.config import NetworkConfig
+from textmill.neural.training import Training
 from textmill.shards.reader import Lines
-from textmill.tokenizers.vocabulary import RESERVED, UnknownLearning, Vocabulary
+from textmill.tokenizers.vocabulary import END, RESERVED, UnknownLearning, Vocabulary
+
+POEM = [[[3, 4, 5, 3, 6, END], [7, 8, 3, 9, END], [4, 4, 10, 11, END]]]
+"""A document of three lines over twelve ids."""
 
 
 @pytest.fixture
@@ -73,3 +78,25 @@ def make_config() -> Callable[..., NetworkConfig]:
 def architecture(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What of a configuration makes each kind of network."""
     return request.param
+
+
+@pytest.fixture
+def lines(make_lines: Callable[..., Lines]) -> Lines:
+    """Six times the same poem: 96 tokens."""
+    return make_lines(POEM * 6)
+
+
+@pytest.fixture
+def make_run(
+    tmp_path: Path,
+    lines: Lines,
+    make_vocabulary: Callable[..., Vocabulary],
+    make_config: Callable[..., NetworkConfig],
+) -> Callable[..., Training]:
+    """A training on the poems, before its first step."""
+
+    def make(**changes: object) -> Training:
+        config = make_config(**changes)
+        return Training(lines, lines, make_vocabulary(12), config, tmp_path / "scratch")
+
+    return make

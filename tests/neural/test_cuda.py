@@ -1,7 +1,6 @@
 """What only a GPU shows: its kernels against the CPU's numbers, and what cuDNN asks for."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from textmill.neural.text import TrainingText
 from textmill.neural.training import Training
 from textmill.scoring.likelihood import token_nats
 from textmill.shards.reader import Lines
-from textmill.tokenizers.vocabulary import END, Vocabulary
+from textmill.tokenizers.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -23,38 +22,26 @@ Speak = Callable[..., Vocabulary]
 Write = Callable[..., Lines]
 Run = Callable[..., Training]
 
-SIZE = 12
-POEM = [[[3, 4, 5, 3, 6, END], [7, 8, 3, 9, END], [4, 4, 10, 11, END]]]
-
 
 @pytest.fixture
-def lines(make_lines: Write) -> Lines:
-    return make_lines(POEM * 6)
+def make_cuda_run(make_run: Run) -> Run:
+    return lambda **changes: make_run(**{"device": "cuda", **changes})
 
 
-@pytest.fixture
-def make_run(tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure) -> Run:
-    def make(**changes: object) -> Training:
-        config = make_config(**{"device": "cuda", **changes})
-        return Training(lines, lines, make_vocabulary(SIZE), config, tmp_path / "scratch")
-
-    return make
-
-
-def test_the_losses_are_those_of_a_cpu(make_run: Run, architecture: dict[str, object]) -> None:
+def test_the_losses_are_those_of_a_cpu(make_cuda_run: Run, architecture: dict[str, object]) -> None:
     """Of every architecture, in float32 and without dropout, over five updates."""
     losses = {}
     for device in ("cpu", "cuda"):
-        run = make_run(**architecture, device=device, schedule="constant", warmup=0)
+        run = make_cuda_run(**architecture, device=device, schedule="constant", warmup=0)
         losses[device] = [run.take_step()[0] for _ in range(5)]
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_it_learns_in_both_precisions_with_every_kind_of_dropout(
-    make_run: Run, precision: str
+    make_cuda_run: Run, precision: str
 ) -> None:
-    run = make_run(
+    run = make_cuda_run(
         precision=precision, dropout=0.1, weight_drop=0.1, embedding_dropout=0.1, steps=150,
         learning_rate=0.02,
     )  # fmt: skip
@@ -67,19 +54,19 @@ def test_it_learns_in_both_precisions_with_every_kind_of_dropout(
     assert last < 0.8 * first
 
 
-def test_deterministic_kernels_give_the_same_bits_twice(make_run: Run) -> None:
+def test_deterministic_kernels_give_the_same_bits_twice(make_cuda_run: Run) -> None:
     weights = []
     for _ in range(2):
-        run = make_run(deterministic=True, dropout=0.2)
+        run = make_cuda_run(deterministic=True, dropout=0.2)
         for _ in range(8):
             run.take_step()
         weights.append({name: one.cpu() for name, one in run.network.state_dict().items()})
     assert all(torch.equal(one, weights[1][name]) for name, one in weights[0].items())
 
 
-def test_scores_and_dynamic_evaluation_are_those_of_a_cpu(make_run: Run, lines: Lines) -> None:
+def test_scores_and_dynamic_evaluation_are_those_of_a_cpu(make_cuda_run: Run, lines: Lines) -> None:
     """Dynamic evaluation differentiates a network in evaluation mode, which cuDNN refuses."""
-    run = make_run()
+    run = make_cuda_run()
     text = TrainingText(lines, run.vocabulary, 0)
     found = {}
     for device in ("cuda", "cpu"):

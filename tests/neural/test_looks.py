@@ -14,7 +14,7 @@ from textmill.neural.state import State, pieces
 from textmill.neural.train import train
 from textmill.neural.training import Training
 from textmill.shards.reader import Lines
-from textmill.tokenizers.vocabulary import END, Vocabulary
+from textmill.tokenizers.vocabulary import Vocabulary
 
 Configure = Callable[..., NetworkConfig]
 Speak = Callable[..., Vocabulary]
@@ -22,21 +22,6 @@ Write = Callable[..., Lines]
 Run = Callable[..., Training]
 
 SIZE = 12
-POEM = [[[3, 4, 5, 3, 6, END], [7, 8, 3, 9, END], [4, 4, 10, 11, END]]]
-
-
-@pytest.fixture
-def lines(make_lines: Write) -> Lines:
-    return make_lines(POEM * 7)
-
-
-@pytest.fixture
-def make_run(tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure) -> Run:
-    def make(**changes: object) -> Training:
-        config = make_config(**changes)
-        return Training(lines, lines, make_vocabulary(SIZE), config, tmp_path / "scratch")
-
-    return make
 
 
 def test_the_training_loss_is_a_mean_over_targets_and_not_over_chunks(make_run: Run) -> None:
@@ -102,7 +87,7 @@ def test_the_progress_line_tells_loss_perplexity_rate_and_time_left(
     told = [line for line in caplog.messages if "perplexity" in line]
     assert len(told) == 12
     form = (
-        r"training: 75/172 tokens, loss ([\d.]+), perplexity ([\d.]+), valid_loss [\d.]+, "
+        r"training: 75/171 tokens, loss ([\d.]+), perplexity ([\d.]+), valid_loss [\d.]+, "
         r"[\d,]+ tokens/s, \d:\d\d left"
     )
     found = re.fullmatch(form, told[4])

@@ -32,21 +32,6 @@ Write = Callable[..., Lines]
 Run = Callable[..., Training]
 
 SIZE = 12
-POEM = [[[3, 4, 5, 3, 6, END], [7, 8, 3, 9, END], [4, 4, 10, 11, END]]]
-
-
-@pytest.fixture
-def lines(make_lines: Write) -> Lines:
-    return make_lines(POEM * 6)
-
-
-@pytest.fixture
-def make_run(tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure) -> Run:
-    def make(**changes: object) -> Training:
-        config = make_config(**changes)
-        return Training(lines, lines, make_vocabulary(SIZE), config, tmp_path / "scratch")
-
-    return make
 
 
 def _history(folder: Path) -> list[dict[str, str]]:
