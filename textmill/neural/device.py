@@ -1,10 +1,15 @@
 """Where and with how many threads a network runs, and whether bfloat16 works there.
 
 Thread counts are pinned by parameters, because one and two threads round differently. TF32 is
-off everywhere: it would change scores in the fourth digit. bfloat16 products double the training
-speed on CPUs that have instructions for them; on others they are emulated at a third of the speed
-of float32 (measured), or the LSTM kernel is missing. There training falls back to float32 and
-says so.
+off everywhere: it would change scores in the fourth digit.
+
+MKL chooses its kernels in its first call. Where two threads made that call together, the second
+had an `exp` of half the digits, about once in ten thousand processes (measured: docs/results.md,
+2026-12-01). So one thread makes it, before any work.
+
+bfloat16 products double the training speed on CPUs that have instructions for them; on others they
+are emulated at a third of the speed of float32 (measured), or the LSTM kernel is missing. There
+training falls back to float32 and says so.
 """
 
 import logging
@@ -26,7 +31,7 @@ _NO_MEMORY = ("allocate memory", "Storage size calculation overflowed")
 
 
 def prepare(device: Device, threads: int, *, deterministic: bool = False) -> torch.device:
-    """Pin threads, switch TF32 off and choose the device. UserError where CUDA is missing.
+    """Pin threads and kernels, switch TF32 off, choose the device. UserError where CUDA is missing.
 
     Of several processes that torchrun started each takes the CUDA device of its own number.
     deterministic: CUDA kernels that repeat to the bit; they need their workspace set beforehand.
@@ -38,6 +43,7 @@ def prepare(device: Device, threads: int, *, deterministic: bool = False) -> tor
         # The same for False, which imports the compiler's two seconds.
         torch.set_deterministic_debug_mode("default")
     torch.set_num_threads(threads)
+    _choose_kernels()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     available = torch.cuda.is_available()
@@ -50,6 +56,11 @@ def prepare(device: Device, threads: int, *, deterministic: bool = False) -> tor
     if not available or device == "cpu":
         return torch.device("cpu")
     return _own_cuda_device(int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count())
+
+
+def _choose_kernels() -> None:
+    """MKL's first call, in this thread alone: a single number is not shared among threads."""
+    torch.zeros(1).exp()
 
 
 def _own_cuda_device(number: int, there: int) -> torch.device:

@@ -79,9 +79,10 @@ def load(
 ) -> NetworkModel:
     """The network of a finished model folder, ready to score. UserError as `load_model` says."""
     config, weights = load_model(folder, vocabulary)
+    where = prepare(device, threads)
     network = Network(len(vocabulary), config)
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise UserError(f"the weights in {folder} do not fit its configuration ({error})") from None
-    return NetworkModel(network.to(prepare(device, threads), dtype), vocabulary)
+    return NetworkModel(network.to(where, dtype), vocabulary)
