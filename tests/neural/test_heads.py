@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from textmill.neural import chunked_loss
+from textmill.neural import chunked_loss, heads
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
 from textmill.neural.compiled_loss import compiled_cross_entropy
 from textmill.neural.config import NetworkConfig
+from textmill.neural.heads import FullHead
 from textmill.neural.network import Network, count_parameters
 from textmill.tokenizers.vocabulary import BEGIN
 
@@ -90,6 +91,66 @@ def test_a_chunked_head_trains_as_a_full_one(make_config: Configure, tied: bool)
         two = gradients[1][name]
         assert (one is None) == (two is None), name
         assert one is None or torch.allclose(one, two, rtol=0, atol=1e-5), name
+
+
+@pytest.mark.parametrize("spread", [1, 300])
+@pytest.mark.parametrize("ids_at_once", [7, 13, 39, 40, 64])
+def test_nats_by_slices_of_the_vocabulary_are_those_of_the_whole(
+    ids_at_once: int, spread: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place and with gradients: the same nats, and the gradients of the plain loss."""
+    monkeypatch.setattr(heads, "IDS_AT_ONCE", ids_at_once)
+    monkeypatch.setattr(heads, "FEW_LOGITS", 1)
+    torch.manual_seed(0)
+    head = FullHead(6, 40, None).double()
+    x = (spread * torch.randn(41, 6, dtype=torch.float64)).requires_grad_()
+    assert head._has_small_logits(x.detach()) == (spread == 1)
+    ids = torch.tensor([*range(BEGIN), *range(BEGIN + 1, 40), 2, 39])
+    expected = functional.cross_entropy(head._logits(x), ids, reduction="none")
+    nats = head.nats(x, ids)
+    assert torch.allclose(nats, expected, rtol=1e-13, atol=1e-13)
+    with torch.no_grad():
+        assert torch.equal(head.nats(x, ids), nats)
+    inputs = (x, head.weight, head.bias)
+    upstream = torch.linspace(0.5, 2, 41, dtype=torch.float64)
+    for one, two in zip(
+        torch.autograd.grad(nats, inputs, upstream),
+        torch.autograd.grad(expected, inputs, upstream),
+        strict=True,
+    ):
+        assert torch.allclose(one, two, rtol=1e-11, atol=1e-11)
+
+
+def test_large_logits_are_scored_in_float32_too() -> None:
+    """exp of 200 is infinite there, and exp of -200 zero."""
+    head = FullHead(1, 5, None)
+    with torch.no_grad():
+        head.weight.copy_(torch.tensor([[0.0], [0.0], [200], [199], [-200]]))
+        for x in (1.0, -1.0):
+            x_NE, ids = torch.full((3, 1), x), torch.tensor([2, 3, 4])
+            expected = functional.cross_entropy(head._logits(x_NE), ids, reduction="none")
+            assert head.nats(x_NE, ids).tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+        assert head.nats(torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64)).shape == (0,)
+
+
+def test_few_positions_take_all_ids_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many take slices; what is made stays bounded."""
+    monkeypatch.setattr(heads, "IDS_AT_ONCE", 8)
+    monkeypatch.setattr(heads, "FEW_LOGITS", 80)
+    asked: list[tuple[int, int]] = []
+    linear = functional.linear
+
+    def watched(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        asked.append((len(x), len(weight)))
+        return linear(x, weight, bias)
+
+    monkeypatch.setattr(functional, "linear", watched)
+    head = FullHead(6, 40, None)
+    for positions in (1, 2, 4, 30):
+        head.nats(torch.zeros(positions, 6), torch.full((positions,), 2))
+    few = [(1, 40), (2, 40), (4, 20), (4, 20)]
+    assert asked == few + [(30, 8)] * 5
+    assert head.positions_at_once == 10
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from textmill.base.errors import UserError
-from textmill.neural import model as model_module
+from textmill.neural import heads
 from textmill.neural.config import NetworkConfig
 from textmill.neural.model import NetworkModel, load
 from textmill.neural.model_files import save_model
@@ -84,7 +84,7 @@ def test_chunks_and_batches_change_nothing(
         assert abs(chunked.sum() / whole.sum() - 1) < tolerance
     alone = [model.score(ids_BT[b : b + 1], model.start(1))[0] for b in range(5)]
     assert abs(np.sum(alone) / whole.sum() - 1) < tolerance
-    monkeypatch.setattr(model_module, "LOGITS_AT_ONCE", 3 * SIZE)
+    monkeypatch.setattr(heads, "FEW_LOGITS", 3 * SIZE)
     asked, nats = [], model.network.nats
     monkeypatch.setattr(
         model.network, "nats", lambda output, ids: asked.append(len(ids)) or nats(output, ids)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -274,3 +275,23 @@ def test_a_stream_that_has_ended_costs_nothing_more(word):
     nats = token_nats(Counting(), test, chunk=1)
     assert positions == len(test.tokens)
     assert nats == pytest.approx(token_nats(model, test, streams=1), abs=1e-12)
+
+
+def test_chunks_end_where_documents_do(word):
+    """Little is scored that is no token: at most a quarter of a chunk for each document."""
+    tokenizer, train, _ = word
+    model = ngram(tokenizer, train, order=2)
+    lengths, asked = [500, 320, 319, 40, 1], []
+
+    class Asked:
+        vocabulary = model.vocabulary
+        start = staticmethod(model.start)
+
+        def score(self, ids_BT, state):
+            asked.append(ids_BT.shape)
+            return model.score(ids_BT, state)
+
+    offsets = np.cumsum([0, *lengths])
+    lines = SimpleNamespace(tokens=np.full(sum(lengths), END), doc_offsets=offsets)
+    assert len(token_nats(Asked(), lines, chunk=128)) == sum(lengths)
+    assert asked == [(5, 32), (4, 32), (3, 128), (3, 127), (2, 32), (1, 128), (1, 21)]

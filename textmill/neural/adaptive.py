@@ -33,6 +33,10 @@ EMBEDDING_SPREAD = 0.05
 """Standard deviation of input vectors before training, in every kind of embedding."""
 
 
+LOGITS_AT_ONCE = 1 << 23
+"""32 MB in float32."""
+
+
 class AdaptiveEmbedding(nn.Module):
     """ids to vectors of width E, of the same spread in every cluster before training."""
 
@@ -103,6 +107,11 @@ class AdaptiveHead(nn.Module):
         """The sum of -ln p over the targets that are no padding."""
         real_N = targets_N != PADDING
         return self.nats(x_NE[real_N], targets_N[real_N]).sum()
+
+    @property
+    def positions_at_once(self) -> int:
+        """How many positions to ask `nats` for in one call, if all their logits were made."""
+        return max(1, LOGITS_AT_ONCE // self.softmax.n_classes)
 
     @property
     def _dtype(self) -> torch.dtype:

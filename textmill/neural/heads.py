@@ -3,19 +3,33 @@
 `<s>` is never predicted: its logit is -inf. Tied, the output shares the embedding's matrix (Press
 and Wolf 2017): at 4,000 x 384 that saves 1.5 M of 5.4 M parameters and generalises better.
 
-Suffixes: N positions, E width of the outputs that go in, V vocabulary.
+Suffixes: N positions, E width of the outputs that go in, V vocabulary, S ids of a slice, K slices.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
+from torch.linalg import vector_norm
 from torch.nn import functional
 
 from textmill.neural.chunk import PADDING
 from textmill.neural.chunked_loss import chunked_cross_entropy
 from textmill.neural.compiled_loss import compiled_cross_entropy, plain_cross_entropy
 from textmill.tokenizers.vocabulary import BEGIN
+
+IDS_AT_ONCE = 2048
+"""Scoring makes the logits of so many ids at a time, or of more while there are few logits.
+
+Slices of the matrix stay in the processor's cache, where few positions and all ids at a time would
+read the whole of it again and again: twice as fast at 33,278 ids (measured on two cores)."""
+
+FEW_LOGITS = 1 << 21
+"""8 MB in float32."""
+
+SMALL = 80
+"""exp of more than 88 is infinite in float32, and of less than -87 not exact."""
 
 
 class FullHead(nn.Module):
@@ -40,9 +54,24 @@ class FullHead(nn.Module):
         return self._logits(x_NE).log_softmax(-1)
 
     def nats(self, x_NE: Tensor, ids_N: Tensor) -> Tensor:
-        """(N,) -ln p of the ids."""
-        logits_NV = self._logits(x_NE)
-        return logits_NV.logsumexp(1) - logits_NV.gather(1, ids_N[:, None]).squeeze(1)
+        """(N,) -ln p of the ids, from the logits of a slice of the vocabulary at a time."""
+        ids = max(IDS_AT_ONCE, FEW_LOGITS // max(1, len(x_NE)))
+        firsts_K = torch.arange(0, len(self.bias), ids, device=ids_N.device)
+        # A slice gives one logit to each position; those of ids outside of it are not used.
+        places_KN = (ids_N - firsts_K[:, None]).clamp(0, ids - 1)
+        is_small = len(firsts_K) > 1 and self._has_small_logits(x_NE.detach())
+        logits, log_sums = [], []
+        for (W_SE, bias_S), places_N in zip(self._slices(ids), places_KN, strict=True):
+            logits_NS = functional.linear(x_NE, W_SE, bias_S)
+            logits.append(logits_NS.gather(1, places_N[:, None]).squeeze(1))
+            log_sums.append(_log_sum_exp(logits_NS, is_small))
+        wanted_1N = torch.stack(logits).gather(0, (ids_N // ids)[None])
+        return torch.stack(log_sums).logsumexp(0) - wanted_1N[0]
+
+    @property
+    def positions_at_once(self) -> int:
+        """How many positions to ask `nats` for in one call."""
+        return FEW_LOGITS // min(len(self.bias), IDS_AT_ONCE)
 
     def total_nats(self, x_NE: Tensor, targets_N: Tensor) -> Tensor:
         """The sum of -ln p over the targets that are no padding."""
@@ -51,6 +80,18 @@ class FullHead(nn.Module):
     def masked_bias(self) -> Tensor:
         """The bias b (V,), -inf for `<s>`."""
         return self.bias + self.never_predicted
+
+    def _slices(self, ids: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """The matrix and the bias by so many ids; whole, not cut, where that is all of them."""
+        whole = self.matrix(), self.masked_bias()
+        if ids >= len(self.bias):
+            return [whole]
+        return zip(*(torch.split(part, ids) for part in whole), strict=True)
+
+    def _has_small_logits(self, x_NE: Tensor) -> bool:
+        """Whether no logit is of a size that exp cannot bear in float32, by Cauchy and Schwarz."""
+        lengths = (vector_norm(part, dim=1).amax() for part in (x_NE, self.matrix().detach()))
+        return bool(math.prod(lengths) + self.bias.detach().abs().amax() < SMALL)
 
     def _logits(self, x_NE: Tensor) -> Tensor:
         return functional.linear(x_NE, self.matrix(), self.masked_bias())
@@ -75,6 +116,20 @@ class CompiledHead(FullHead):
         loss = compiled_cross_entropy(x_NE.device)
         real_N = targets_N != PADDING
         return loss(x_NE[real_N], self.matrix(), self.masked_bias(), targets_N[real_N])
+
+
+def _log_sum_exp(logits_NS: Tensor, is_small: bool) -> Tensor:
+    """(N,) of each row, by less work where no logit is large; the same with gradients and without.
+
+    Without them it runs in place of the logits, a fifth faster, and plainly another fifth.
+    """
+    if is_small:
+        powers_NS = logits_NS.exp() if logits_NS.requires_grad else logits_NS.exp_()
+        return powers_NS.sum(1).log()
+    if logits_NS.requires_grad:
+        return logits_NS.logsumexp(1)
+    highest_N1 = logits_NS.amax(1, keepdim=True)
+    return logits_NS.sub_(highest_N1).exp_().sum(1).log_().add_(highest_N1.squeeze(1))
 
 
 def only_begin(size: int) -> Tensor:

@@ -8,6 +8,7 @@ logits at a time, and nats come out as float64.
 Suffixes: B streams, T time, H hidden, V vocabulary, N positions.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,6 @@ from textmill.neural.model_files import load_model
 from textmill.neural.network import Network
 from textmill.neural.state import Piece, State, first_streams
 from textmill.tokenizers.vocabulary import BEGIN, Vocabulary
-
-LOGITS_AT_ONCE = 1 << 23
-"""32 MB in float32."""
 
 
 class NetworkModel:
@@ -64,8 +62,9 @@ class NetworkModel:
         return reading.output, reading.state
 
     def _nats(self, output_NH: Tensor, ids_N: Tensor) -> Tensor:
-        rows = max(1, LOGITS_AT_ONCE // len(self.vocabulary))
-        parts = zip(torch.split(output_NH, rows), torch.split(ids_N, rows), strict=True)
+        count = max(1, math.ceil(len(ids_N) / self.network.head.positions_at_once))
+        # Of nearly one size: a short last one would cost more than its share.
+        parts = zip(output_NH.tensor_split(count), ids_N.tensor_split(count), strict=True)
         return torch.cat([self.network.nats(part_NH, ids).double() for part_NH, ids in parts])
 
 

@@ -45,12 +45,20 @@ def _score_group(
     model: LanguageModel, tokens: np.ndarray, starts: np.ndarray, lengths: np.ndarray, chunk: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Positions in the flat column, which of them are no padding, and their nats, a chunk each."""
-    state = model.start(len(starts))
-    for first in range(0, int(lengths.max(initial=0)), chunk):
-        steps = np.arange(first, min(first + chunk, int(lengths.max())))
-        going_on = int((lengths > first).sum())
+    state, first = model.start(len(starts)), 0
+    while going_on := int((lengths > first).sum()):
+        steps = np.arange(first, first + _steps(lengths[:going_on] - first, chunk))
         real_BT = steps < lengths[:going_on, None]
         positions_BT = np.where(real_BT, starts[:going_on, None] + steps, 0)
         ids_BT = np.where(real_BT, tokens[positions_BT], END)
         nats_BT, state = model.score(ids_BT, state)
         yield positions_BT, real_BT, nats_BT
+        first += len(steps)
+
+
+def _steps(left_B: np.ndarray, chunk: int) -> int:
+    """How far streams go on together that have so many tokens left, the most first.
+
+    To the first end of one, so that little of a chunk is padding, but a quarter of it at least.
+    """
+    return min(chunk, max(chunk // 4, 1, int(left_B[-1])), int(left_B[0]))
