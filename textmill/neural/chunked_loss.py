@@ -75,10 +75,8 @@ def _errors(
     x_CE: Tensor, weight_VE: Tensor, bias_V: Tensor, targets_C: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The loss's gradient by logits, softmax minus one-hot (C, V); and the nats."""
-    if weight_VE.dtype == bias_V.dtype:
-        logits_CV = torch.addmm(bias_V, x_CE, weight_VE.T)
-    else:
-        logits_CV = (x_CE @ weight_VE.T).to(bias_V.dtype).add_(bias_V)
+    # Added at once (addmm), the bias would first be copied to every row.
+    logits_CV = (x_CE @ weight_VE.T).to(bias_V.dtype).add_(bias_V)
     log_probs_CV = logits_CV.log_softmax(1)
     at_C1 = targets_C[:, None]
     nats = -log_probs_CV.gather(1, at_C1).sum()
