@@ -25,6 +25,7 @@ from textmill.reports.leaderboard import declared_models
 from textmill.repository import layout
 from textmill.repository.names import check_names
 from textmill.repository.stages import lookup, read_yaml
+from textmill.scoring.comparison import SCORES_ONLY
 from textmill.text import local
 from textmill.text.catalogue import Corpus
 from textmill.tokenizers.store import TokenizerConfig
@@ -168,6 +169,13 @@ def _check_mixtures(params: Mapping[str, Any]) -> None:
     """A mixture's parts split text alike, as far as the parameters of their tokenizers tell."""
     models = {**params["ngrams"], **params["networks"], **params["adapted"]}
     for name, entry in params["mixtures"].items():
+        for part in (entry["first"], entry["second"]):
+            if models[part].get("method") == "stupid_backoff":
+                raise UserError(
+                    f"{part} cannot be mixed: {SCORES_ONLY}",
+                    where=f"{layout.PARAMS}: mixtures.{name}",
+                    next_step="name a model of another method",
+                )
         first, second = (models[entry[part]]["tokenizer"] for part in ("first", "second"))
         if params["tokenizers"][first] != params["tokenizers"][second]:
             raise UserError(

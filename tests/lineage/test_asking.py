@@ -15,6 +15,7 @@ from textmill.base.errors import UserError
 from textmill.scoring.comparison import ROUNDED
 from textmill.scoring.mixture import mix
 from textmill.scoring.units import measure, scores_table
+from textmill.text.given import read_lines
 
 
 @pytest.mark.parametrize("name", ["kn3", "bigram", "running", "char4"])
@@ -151,7 +152,7 @@ def test_it_writes_from_the_beginning_or_after_a_prompt(run):
         (("generate", "stupid"), "stupid cannot be drawn from: it gives scores"),
         (("generate", "kn3", "--temperature", -1), "--temperature must be 0 or more, not -1"),
         (("score", "cache", "test.txt"), r"(?s)cache learns from the text .* lstm"),
-        (("score", "kn3", "no.txt"), r"(?s)there is no no.txt.*- for standard input"),
+        (("score", "kn3", "no.txt"), r'(?s)there is no file "no.txt".*- for standard input'),
         (("score", "no.arpa", "test.txt"), "there is no no.arpa"),
         (("score", "test.txt", "test.txt"), r"no line of it is \\data\\, so it is no ARPA file"),
         (("export", "lstm", "a.arpa"), r"(?s)lstm is no n-gram model.*bigram, char4, kn3"),
@@ -160,7 +161,10 @@ def test_it_writes_from_the_beginning_or_after_a_prompt(run):
         (("export", "stupid", "a.arpa"), "stupid backoff, order 3 gives scores"),
         (("export", "kn3", "a.counts", "--prune-to", 5), "counts are not pruned"),
         (("export", "kn3", "a.arpa", "--prune-to", 5, "--prune-threshold", 1), "two ways"),
-        (("estimate", "test.txt", "a.arpa"), "line 1: 'the old mill .* is no n-gram, a tab"),
+        (
+            ("estimate", "test.txt", "a.arpa"),
+            '(?s)line 1: "the old mill .* is no n-gram, a tab.*textmill export MODEL',
+        ),
         (("estimate", "no.counts", "a.arpa"), "there is no no.counts"),
         (("estimate", "no.counts", "a.counts"), "let it end in .arpa or .arpa.gz"),
     ],
@@ -170,6 +174,33 @@ def test_wrong_use_is_one_message_and_writes_nothing(run, repository, arguments,
     with pytest.raises(UserError, match=named):
         run(*arguments)
     assert sorted(path.name for path in repository.iterdir()) == before
+
+
+def test_counts_without_line_ends_are_refused(run, repository, tmp_path):
+    path = tmp_path / "no-ends.counts"
+    path.write_text("the\t2\nmill\t1\nthe mill\t1\n")
+    with pytest.raises(
+        UserError, match=r"(?s)no line ends in it: </s> does not occur.*with <s> and"
+    ):
+        run("estimate", path, tmp_path / "a.arpa")
+    assert not (tmp_path / "a.arpa").exists()
+
+
+def test_export_and_estimate_count_the_same_n_grams(run, tmp_path):
+    counts, made = tmp_path / "x.counts", tmp_path / "x.arpa"
+    run("export", "kn3", counts)
+    said = run("estimate", counts, made)
+    exported = run("export", made, tmp_path / "y.arpa")
+    listed = sum(int(line.split("=")[1]) for line in made.read_text().split("\n")[1:4])
+    assert f"{listed:,} n-grams" in said
+    assert f"{listed:,} n-grams" in exported
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_heeded(tmp_path, encoding):
+    path = tmp_path / "x.txt"
+    path.write_bytes("caf\u00e9\r\nau lait".encode(encoding))
+    assert read_lines(str(path)) == ["caf\u00e9", "au lait"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Full softmax: exact values and gradients, bounded memory, published sizes."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -131,6 +132,16 @@ def test_large_logits_are_scored_in_float32_too() -> None:
             expected = functional.cross_entropy(head._logits(x_NE), ids, reduction="none")
             assert head.nats(x_NE, ids).tolist() == pytest.approx(expected.tolist(), abs=1e-4)
         assert head.nats(torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64)).shape == (0,)
+
+
+def test_sums_of_many_large_powers_stay_finite() -> None:
+    """exp of 79 fits into float32, and the sum of 40,000 of them does not."""
+    head = FullHead(4, 40_000, None)
+    with torch.no_grad():
+        head.weight.zero_()
+        head.bias.fill_(79.0)
+        nats = head.nats(torch.zeros(64, 4), torch.arange(2, 66))
+    assert nats.tolist() == pytest.approx([math.log(39_999)] * 64, rel=1e-6)
 
 
 def test_few_positions_take_all_ids_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

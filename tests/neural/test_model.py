@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from textmill.base.errors import UserError
+from textmill.base.files import write_sealed
 from textmill.neural import heads
 from textmill.neural.config import NetworkConfig
 from textmill.neural.model import NetworkModel, load
@@ -156,8 +157,12 @@ def test_a_foreign_or_damaged_folder_is_refused(
     (folder / "weights.safetensors").write_bytes(weights)
     facts["config"]["hidden"] = 16
     (folder / "model.json").write_text(json.dumps(facts))
+    with pytest.raises(UserError, match=r"model\.json is not as it was written"):
+        load(folder, model.vocabulary, threads=1)
+    del facts["checksum"]
+    write_sealed(folder / "model.json", facts)
     with pytest.raises(UserError, match="do not fit"):
         load(folder, model.vocabulary, threads=1)
-    (folder / "model.json").write_text(json.dumps({**facts, "format": "other"}))
-    with pytest.raises(UserError, match="no textmill network 3 model"):
+    write_sealed(folder / "model.json", {**facts, "format": "other"})
+    with pytest.raises(UserError, match="no textmill network 4 model"):
         load(folder, model.vocabulary, threads=1)

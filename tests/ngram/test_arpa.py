@@ -152,6 +152,7 @@ def test_dialects(tmp_path, dialect):
         ("<s> a", "<s> b", "line 12: 'b' is none of the unigrams"),
         ("-0.25", "0.25", "line 9: 0.25 is no logarithm of a probability, beside 'a'"),
         ("-0.25", "x", "line 9: 'x' is no number, beside 'a'"),
+        ("-0.25", "-0_25", "line 9: '-0_25' is no number, beside 'a'"),
         ("-0.25", "nan", "line 9: nan is no logarithm of a probability, beside 'a'"),
         ("\\2-grams", "\\3-grams", "line 11: there is '\\\\3-grams:' where \\2-grams: should be"),
         ("\n\\end\\\n", "", "line 13: the file ends before"),

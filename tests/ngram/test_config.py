@@ -37,9 +37,18 @@ def test_defaults_of_a_method_are_filled_and_the_others_stay_unset():
         ({"method": "additive", "order": 1, "k": float("nan")}, "k must be above 0"),
         (
             {"method": "good_turing", "order": 3, "reliable_count": 1},
-            "reliable_count must be at least 2, not 1: with 1, Good-Turing leaves nothing",
+            "reliable_count must be 2 to 1,000, not 1: with 1, Good-Turing leaves nothing",
         ),
         ({"method": "katz", "order": 3}, "method must be one of"),
+        ({"method": "additive", "order": 1, "k": 1e308}, "k must be above 0 and at most 1e"),
+        (
+            {"method": "good_turing", "order": 3, "reliable_count": 10**30},
+            "reliable_count must be 2 to 1,000",
+        ),
+        (
+            {"method": "kneser_ney", "order": 2, "cutoffs": (0, 10**30)},
+            "cutoffs must be at most 1e",
+        ),
     ],
 )
 def test_what_does_not_belong_together_is_refused_by_name(entry, named):

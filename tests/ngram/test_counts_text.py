@@ -60,9 +60,14 @@ def test_from_counts_in_any_order_the_model_is_the_same(text, written, method):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (lambda lines: [*lines, "the fox"], "'the fox' is no n-gram, a tab and a whole number"),
+        (lambda lines: [*lines, "the fox"], '"the fox" is no n-gram, a tab and a whole number'),
         (lambda lines: [*lines, "the\t-1"], "is no n-gram, a tab and a whole number"),
-        (lambda lines: ["", "the zebra\t1", *lines], "line 2: 'the zebra' holds a word outside"),
+        (
+            lambda lines: ["", "the zebra\t1", *lines],
+            'line 2: "the zebra" holds a word that is no unigram: zebra',
+        ),
+        (lambda _: [], "it holds no n-gram"),
+        (lambda _: ["\\data\\"], "a language model in ARPA's format, not counts"),
         (lambda lines: [*lines, "the <s>\t1"], "<s> is not in first place"),
         (lambda lines: [line for line in lines if line.count(" ") != 1], "its beginning is not"),
     ],

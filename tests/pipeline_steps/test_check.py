@@ -87,6 +87,11 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
             "\nadapted:\n  c: {model: lstm_word, tokenizer: word}",
             "adapts by nothing",
         ),
+        (
+            "  kn5_word:\n    tokenizer: word\n    method: kneser_ney\n",
+            "  kn5_word:\n    tokenizer: word\n    method: stupid_backoff\n",
+            "mixtures.mix_word: kn5_word cannot be mixed: it gives scores",
+        ),
         ("    order: 9", "    ordre: 9", 'unknown key "ordre"; did you mean "order"?'),
         (
             "    kind: char\n",

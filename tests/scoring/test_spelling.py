@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from textmill.base.errors import UserError
 from textmill.ngram.smoothing.discounts import modified_discounts
 from textmill.scoring.spelling import SCALAR_VALUES, load_spelling, train_spelling
 from textmill.tokenizers.characters import CharConfig, train_characters
@@ -135,3 +136,11 @@ def test_saved_and_loaded_bills_the_same(spelling, tmp_path):
     assert (
         load_spelling(tmp_path / "spelling").nats(texts).tolist() == spelling.nats(texts).tolist()
     )
+
+
+def test_a_damaged_bill_is_refused(spelling, tmp_path):
+    spelling.save(tmp_path / "spelling")
+    path = tmp_path / "spelling" / "spelling.json"
+    path.write_text(path.read_text().replace('"log_outside": -', '"log_outside": -1'))
+    with pytest.raises(UserError, match=r"spelling\.json is not as it was written"):
+        load_spelling(tmp_path / "spelling")

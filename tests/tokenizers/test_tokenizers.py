@@ -304,6 +304,34 @@ def test_time_machine_figures(test_data):
     assert characters.counts.sum() == 170580
 
 
+def test_an_empty_subword_model_is_refused(tmp_path, capfd):
+    """sentencepiece would say so itself, once for every piece."""
+    config = SubwordConfig("subword", 330)
+    store.save(train_subwords(LINES, config), config, tmp_path)
+    (tmp_path / "subword.model").write_bytes(b"")
+    with pytest.raises(UserError, match="damaged"):
+        store.load(tmp_path)
+    assert capfd.readouterr().err == ""
+
+
+def test_any_flipped_byte_of_a_vocabulary_is_refused_or_harmless(tmp_path):
+    config = CharConfig("char")
+    tokenizer, _ = store.train(pa.array(LINES, pa.large_string()), config)
+    store.save(tokenizer, config, tmp_path)
+    path = tmp_path / "vocabulary.arrow"
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x42]) + whole[at + 1 :])
+        try:
+            found = store.load(tmp_path).vocabulary
+        except UserError:
+            refused += 1
+        else:
+            assert found.tokens.to_pylist() == tokenizer.vocabulary.tokens.to_pylist()
+    assert refused > len(whole) // 10
+
+
 @pytest.mark.parametrize("name", ["subword.model", "vocabulary.arrow", "tokenizer.json"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "flipped"])
 def test_a_damaged_tokenizer_is_refused(name, damage, tmp_path):

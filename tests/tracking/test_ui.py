@@ -38,10 +38,12 @@ def test_a_server_of_the_users_is_named_and_none_is_started(made, root):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_that_does_not_hear_ctrl_c_yet_is_ended(root, number):
-    """It is still importing, say."""
+@pytest.mark.parametrize("of_a_script", [False, True])
+def test_a_server_that_does_not_hear_ctrl_c_yet_is_ended(root, number, of_a_script):
+    """It is still importing, say. In the background of a script Ctrl-C is ignored from the start."""
+    ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" if of_a_script else ""
     program = (
-        "import sys; from textmill.tracking.ui import run;"
+        f"{ignored}import sys; from textmill.tracking.ui import run;"
         "run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])"
     )
     process = subprocess.Popen(

@@ -117,6 +117,27 @@ def read_record(path: Path, *needed: str) -> dict[str, Any]:
     return content
 
 
+def write_sealed(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON mapping and beside its names `checksum`, which `read_sealed` looks at."""
+    write_json(path, content | {"checksum": seal_of(content)})
+
+
+def read_sealed(path: Path, *needed: str) -> dict[str, Any]:
+    """Read what `write_sealed` wrote. UserError where it is not as it was written."""
+    content = read_record(path, *needed)
+    if content.pop("checksum", None) != seal_of(content):
+        raise UserError(
+            f"{path} is not as it was written",
+            next_step=f"delete {path.parent}, then: dvc repro",
+        )
+    return content
+
+
+def seal_of(content: dict[str, Any]) -> str:
+    """sha256 of a mapping as JSON, whatever the order of its names."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write an Arrow IPC file as one record batch: equal tables, equal bytes, no copy to read."""
     with (

@@ -82,7 +82,9 @@ def export(
     prune_threshold: Annotated[
         float, typer.Option(min=0, help="Leave out n-grams that perplexity misses by less.")
     ] = 0,
-    prune_to: Annotated[int, typer.Option(min=0, help="Leave so many n-grams.")] = 0,
+    prune_to: Annotated[
+        int, typer.Option(min=0, help="Leave so many n-grams; single words stay.")
+    ] = 0,
 ) -> None:
     """Write an n-gram model as an ARPA file, or the counts of its training text.
 
@@ -100,15 +102,18 @@ def export(
 def estimate(
     counts: Annotated[Path, typer.Argument(help="Counts as text: n-gram, tab, number.")],
     file: Annotated[Path, typer.Argument(help="The ARPA file to write: .arpa or .arpa.gz.")],
-    method: Annotated[str, typer.Option(help="As in params.yaml.")] = "kneser_ney",
+    method: Annotated[
+        str, typer.Option(help="As in params.yaml: witten_bell, good_turing, ...")
+    ] = "kneser_ney",
     order: Annotated[int, typer.Option(min=0, help="0: the highest that is there.")] = 0,
 ) -> None:
     """Make an n-gram model of counts, as an ARPA file.
 
-    The counts must hold all orders from 1 on. `textmill score` and `generate` take the file.
+    The counts must hold all orders from 1 on, with <s> and </s> where lines begin
+    and end; `textmill export MODEL word.counts.gz` writes those of a model.
+    `textmill score` and `generate` take the file.
     """
     from textmill.lineage import asking  # noqa: PLC0415  # a model's code takes a second to load
 
-    model = asking.estimate(counts, file, order=order, method=method)
-    ngrams = sum(model.ngrams)
-    print(f"{file}: {model.describe()}, {ngrams:,} n-grams, {file.stat().st_size:,} bytes")
+    ngrams, kind = asking.estimate(counts, file, order=order, method=method)
+    print(f"{file}: {kind}, {ngrams:,} n-grams, {file.stat().st_size:,} bytes")

@@ -15,7 +15,7 @@ from textmill.ngram.arpa_names import escaped, name_of
 from textmill.ngram.arpa_write import write_arpa
 from textmill.ngram.config import Method, NgramConfig
 from textmill.ngram.count import count_ngrams, sentence_stream
-from textmill.ngram.counts_text import crosses_lines, read_counts, write_counts
+from textmill.ngram.counts_text import EXPORT, crosses_lines, read_counts, write_counts
 from textmill.ngram.estimate import estimate_from_counts, useful_order
 from textmill.ngram.model import NgramModel
 from textmill.ngram.prune import pruned
@@ -53,21 +53,20 @@ def score(opened: Opened, lines: Sequence[str]) -> TextScores:
 
 def totals_table(scores: TextScores) -> Table:
     """The totals, for a terminal."""
-    numbers = scores.numbers
+    numbers = scores.numbers | {"words": scores.numbers["words"] - scores.numbers["lines"]}
     table = Table(box=None, pad_edge=False, show_header=False)
     for justify in ("left", "right", "left"):
         table.add_column(justify=justify)
     for name, (heading, remark) in ROWS.items():
         value = numbers[name]
         table.add_row(heading, "\N{EN DASH}" if value is None else f"{value:,.4g}", remark)
-    shown = numbers | {"words": numbers["words"] - numbers["lines"]}  # there a line end is one
     remarks = {
         "tokens": "line ends among them",
         "unknown": f"{numbers['unknown_rate']:.1%} of the tokens",
         "impossible": "of probability zero",
     }
     for name in ("lines", "words", "bytes", "tokens", "unknown", "impossible"):
-        table.add_row(name, f"{shown[name]:,}", remarks.get(name, ""))
+        table.add_row(name, f"{numbers[name]:,}", remarks.get(name, ""))
     return table
 
 
@@ -146,10 +145,21 @@ def _kind(tokenizer: str) -> str:
     return str(entry["kind"])
 
 
-def estimate(counts: Path, path: Path, *, order: int, method: str) -> NgramModel:
-    """Write an ARPA file of counts; order 0 is the highest that is there."""
+def estimate(counts: Path, path: Path, *, order: int, method: str) -> tuple[int, str]:
+    """Write an ARPA file of counts; order 0 is the highest that is there.
+
+    Returns how many n-grams, and what the model is.
+    """
     _check_ending(path, ARPA)
+    if not counts.exists():
+        raise UserError(f"there is no {counts}", next_step=EXPORT)
     tables, vocabulary = read_counts(counts)
+    if not tables[0].counts[END]:
+        raise UserError(
+            "no line ends in it: </s> does not occur",
+            where=str(counts),
+            next_step="count with <s> and </s> where lines begin and end",
+        )
     if order > len(tables):
         raise UserError(
             f"it holds n-grams up to order {len(tables)}, and none of order {order}",
@@ -166,8 +176,7 @@ def estimate(counts: Path, path: Path, *, order: int, method: str) -> NgramModel
     except ValueError as error:
         raise UserError(str(error), next_step="see docs/ngrams.md") from None
     model = estimate_from_counts(tables, vocabulary, config)
-    write_arpa(model, path)
-    return model
+    return write_arpa(model, path), model.describe()
 
 
 def _export_counts(name: str, model: NgramModel, tokenizer: str, path: Path) -> int:

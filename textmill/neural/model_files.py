@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_record, replacing_folder, sha256_of, write_json
+from textmill.base.files import read_sealed, replacing_folder, sha256_of, write_sealed
 from textmill.neural.config import NetworkConfig
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = "textmill network 3"
+FORMAT = "textmill network 4"
 WEIGHTS = "weights.safetensors"
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
@@ -31,7 +31,8 @@ def save_model(
     with replacing_folder(folder) as temporary:
         save_tensors(weights, temporary / WEIGHTS)
         digest = sha256_of(temporary / WEIGHTS)
-        write_json(temporary / "model.json", {"format": FORMAT, **facts, "weights_sha256": digest})
+        content = {"format": FORMAT, **facts, "weights_sha256": digest}
+        write_sealed(temporary / "model.json", content)
         (temporary / "history.csv").write_text(history)
 
 
@@ -53,7 +54,7 @@ def load_model(folder: Path, vocabulary: Vocabulary) -> tuple[NetworkConfig, dic
 
     UserError for another format, another vocabulary, or weights that are not those of model.json.
     """
-    facts = read_record(folder / "model.json", "format", "vocabulary", "config")
+    facts = read_sealed(folder / "model.json", "format", "vocabulary", "config")
     if facts["format"] != FORMAT:
         raise UserError(f"{folder} holds no {FORMAT} model", next_step="dvc repro")
     if facts["vocabulary"] != vocabulary.fingerprint:

@@ -180,7 +180,8 @@ class _Reader:
 
     def _number(self, field: str, rows: _Rows, row: int) -> float:
         try:
-            return float(field.replace(",", "."))
+            # Python takes 1_000 for a number, and nobody else does.
+            return float(field.replace(",", ".").replace("_", "?"))
         except ValueError:
             what = f"{field!r} is no number, beside {rows.ngram(row)!r}"
             raise self._wrong(what, rows.places[row]) from None

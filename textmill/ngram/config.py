@@ -24,6 +24,8 @@ Method = Literal[
     "imported",
 ]
 LEAST_MEMORY = 1e6
+MOST = 1e15
+"""Of counts, and of what is added to them or held against them."""
 EventSpace = Literal["all", "observed"]
 
 _UNIGRAMS: dict[str, Any] = {"interpolate_unigrams": True, "event_space": "all"}
@@ -153,18 +155,20 @@ class NgramConfig:
             raise ValueError(f"order must be given and at least 1 for {self.method}")
 
     def _check_numbers(self) -> None:
-        if self.k is not None and not 0 < self.k < float("inf"):
-            raise ValueError(f"k must be above 0, not {self.k}")
+        if self.k is not None and not 0 < self.k <= MOST:
+            raise ValueError(f"k must be above 0 and at most {MOST:.0e}, not {self.k}")
         if self.alpha is not None and not 0 < self.alpha <= 1:
             raise ValueError(f"alpha must be above 0 and at most 1, not {self.alpha}")
-        if self.reliable_count is not None and self.reliable_count < 2:
+        if self.reliable_count is not None and not 2 <= self.reliable_count <= 1000:
             raise ValueError(
-                f"reliable_count must be at least 2, not {self.reliable_count}: with 1, "
+                f"reliable_count must be 2 to 1,000, not {self.reliable_count}: with 1, "
                 "Good-Turing leaves nothing to n-grams that occur once"
             )
         cutoffs = self.cutoffs or ()
         if cutoffs and (cutoffs[0] != 0 or list(cutoffs) != sorted(cutoffs)):
             raise ValueError(f"cutoffs must begin with 0 and never fall, not {list(cutoffs)}")
+        if cutoffs and cutoffs[-1] > MOST:
+            raise ValueError(f"cutoffs must be at most {MOST:.0e}, not {cutoffs[-1]}")
         if self.prune_threshold is not None and not 0 <= self.prune_threshold < float("inf"):
             raise ValueError(f"prune_threshold must be 0 or more, not {self.prune_threshold}")
         if self.prune_to is not None and self.prune_to < 0:

@@ -25,6 +25,7 @@ from textmill.tokenizers.vocabulary import BEGIN, END, RESERVED, Vocabulary, fro
 BLOCK = 1 << 18
 MOST = 1 << 53
 """Of all counts together: up to there float64 holds every whole number."""
+EXPORT = "write the counts of a model: textmill export MODEL word.counts.gz"
 SPACE, TAB = (pa.scalar(text, pa.large_string()) for text in (" ", "\t"))
 
 
@@ -57,6 +58,8 @@ def read_counts(
     with reading(path) as file:
         lines = file.read().split("\n")
     ngrams, occurrences, places = _fields([line.removesuffix("\r") for line in lines], path)
+    if not ngrams:
+        raise UserError("it holds no n-gram", where=str(path), next_step=EXPORT)
     words = pc.split_pattern(pa.array(ngrams, pa.large_string()), " ")
     lengths = pc.list_value_length(words).to_numpy()
     if vocabulary is None:
@@ -65,11 +68,12 @@ def read_counts(
         )
     ids = ids_of_names(words.flatten(), vocabulary)
     if np.any(ids < 0):
-        row = int(np.repeat(np.arange(len(lengths)), lengths)[np.argmax(ids < 0)])
+        outside = int(np.argmax(ids < 0))
+        row = int(np.repeat(np.arange(len(lengths)), lengths)[outside])
         raise UserError(
-            f"{ngrams[row]!r} holds a word outside the vocabulary",
+            f'"{ngrams[row]}" holds a word that is no unigram: {words.flatten()[outside]}',
             where=f"{path}, line {places[row]:,}",
-            next_step="count with that vocabulary, or read the counts without one",
+            next_step="count all orders from 1 on, over one vocabulary",
         )
     orders = []
     ends = np.cumsum(lengths)
@@ -105,10 +109,13 @@ def _fields(lines: list[str], path: Path) -> tuple[list[str], np.ndarray, list[i
             continue
         ngram, _, count = line.rpartition("\t")
         if not ngram or not count.strip().isascii() or not count.strip().isdigit():
+            is_arpa = line.strip() == "\\data\\"
             raise UserError(
-                f"{line!r} is no n-gram, a tab and a whole number",
+                "it is a language model in ARPA's format, not counts"
+                if is_arpa
+                else f'"{line[:80]}" is no n-gram, a tab and a whole number',
                 where=f"{path}, line {number:,}",
-                next_step="write the counts with fields parted by one tab",
+                next_step=EXPORT,
             )
         digits = count.strip()
         total += int(digits) if len(digits) < len(str(MOST)) + 1 else MOST + 1

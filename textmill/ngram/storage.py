@@ -6,8 +6,6 @@ a number has (`columns`), names the vocabulary's fingerprint and holds each file
 own; a model of another vocabulary and a damaged file are refused.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,7 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from textmill.base.errors import UserError
-from textmill.base.files import read_json, read_table, replacing_folder, write_json, write_table
+from textmill.base.files import (
+    read_sealed,
+    read_table,
+    replacing_folder,
+    write_sealed,
+    write_table,
+)
 from textmill.base.progress import Progress
 from textmill.ngram.checksum import checksum
 from textmill.ngram.columns import DOUBLE, NO_CODES, Column
@@ -76,17 +80,15 @@ def save_orders(orders: Iterable[PackedOrder], about: About, folder: Path) -> No
             "discounts": about.discounts,
             "files": files,
         }
-        write_json(temporary / SUMMARY, content | {"checksum": _checksum_of(content)})
+        write_sealed(temporary / SUMMARY, content)
 
 
 def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
     """Map a saved model. UserError naming what is missing, damaged or of another vocabulary."""
     summary = folder / SUMMARY
-    content = read_json(summary)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    content = read_sealed(summary, "format")
+    if content["format"] != FORMAT:
         raise UserError(f"{summary} is no n-gram model of this version", next_step="dvc repro")
-    if content.pop("checksum", None) != _checksum_of(content):
-        raise _damaged(summary, "it is not as it was written")
     with _described_wrongly(summary):
         _check_vocabulary(content["vocabulary"], vocabulary, folder)
         config = content["config"]
@@ -99,11 +101,6 @@ def load(folder: Path, vocabulary: Vocabulary) -> NgramModel:
             ngrams=tuple(content["ngrams"]),
             discounts=tuple(map(tuple, content["discounts"])),
         )
-
-
-def _checksum_of(content: dict[str, Any]) -> str:
-    """Of all that is said of a model: widths and lengths of columns are believed by queries."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _config_of(config: NgramConfig) -> dict[str, Any]:

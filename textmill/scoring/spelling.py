@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from textmill.base.files import read_record, write_json
+from textmill.base.files import read_sealed, write_sealed
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.estimate import estimate
 from textmill.ngram.model import NgramModel
@@ -81,7 +81,8 @@ class Spelling:
         folder.mkdir()
         store.save(self._tokenizer, CharConfig("char"), folder)
         save_ngram(self._model, folder / "model")
-        write_json(folder / "spelling.json", {"kind": self._kind, "log_outside": self._log_outside})
+        content = {"kind": self._kind, "log_outside": self._log_outside}
+        write_sealed(folder / "spelling.json", content)
 
 
 def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spelling:
@@ -108,7 +109,7 @@ def train_spelling(types: list[str], vocabulary: Vocabulary, kind: str) -> Spell
 
 def load_spelling(folder: Path) -> Spelling:
     """Read what `Spelling.save` wrote."""
-    about = read_record(folder / "spelling.json", "kind", "log_outside")
+    about = read_sealed(folder / "spelling.json", "kind", "log_outside")
     tokenizer = store.load(folder)
     assert isinstance(tokenizer, CharTokenizer)
     spelling = Spelling(

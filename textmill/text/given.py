@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from textmill.base.errors import UserError
+from textmill.text.decoding import encoding_of
 
 STANDARD_INPUT = "-"
 _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
@@ -47,8 +48,10 @@ def _bytes_of(source: str) -> bytes:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        what = f"there is no {source}"
-        raise UserError(what, next_step="name a file, or - for standard input") from None
+        raise UserError(
+            f'there is no file "{source}"',
+            next_step="name the model, then a file, or - for standard input",
+        ) from None
     if unpack := _UNPACK.get(path.suffix):
         try:
             return unpack(data)
@@ -64,10 +67,11 @@ def _called(source: str) -> str:
 def _decoded(data: bytes, source: str) -> str:
     where = _called(source)
     try:
-        text = data.decode("utf-8-sig")
+        encoding, mark = encoding_of(source, data, "utf-8", "")
+        text = data[mark:].decode(encoding)
     except UnicodeDecodeError as error:
         raise UserError(
-            f"it is not UTF-8 at byte {error.start:,} ({error.reason})",
+            f"it is not {encoding.upper()} at byte {error.start + mark:,} ({error.reason})",
             where=where,
             next_step="turn it into UTF-8 first: iconv -f windows-1252 -t utf-8 FILE, say",
         ) from None

@@ -82,7 +82,7 @@ def load(folder: Path) -> Tokenizer:
         raise UserError(f"{folder} holds no tokenizer of this version", next_step="dvc repro")
     try:
         tokenizer = _load(folder, about)
-    except (AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, OSError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             f"the tokenizer in {folder} is damaged ({error})",
             next_step=f"delete {folder}, then: dvc repro",
@@ -99,6 +99,8 @@ def _load(folder: Path, about: dict[str, Any]) -> Tokenizer:
     match about["kind"]:
         case "subword":
             model = (folder / "subword.model").read_bytes()
+            if not model:
+                raise ValueError("subword.model is empty")
             scheme = subwords.scheme_of(model)
             merges = about["config"].get("model", _DEFAULTS["model"])
             return SubwordTokenizer(_vocabulary(folder, about, scheme), model, merges)

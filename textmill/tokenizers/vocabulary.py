@@ -243,6 +243,7 @@ def load_table(
     table = read_table(path)
     if table.column_names != ["token", "count"] or len(table) < len(reserved):
         raise UserError(f"{path} is not a vocabulary table", next_step="dvc repro")
+    table.validate(full=True)
     tokens = table["token"].combine_chunks()[len(reserved) :]
     counts = table["count"].to_numpy()
     return Vocabulary(tokens, counts, scheme=scheme, unknown=unknown, reserved=reserved)

@@ -53,7 +53,9 @@ def run(command: Sequence[str]) -> None:
     A terminal interrupts a whole process group, and Python's servers answer that with tracebacks.
     So this one has a group of its own, and is told to end from here.
     """
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # Set, since a script's background job is started with Ctrl-C ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     process = subprocess.Popen(command, process_group=0)
     try:
         # A signal that another thread takes does not wake one that waits for a process.

@@ -54,12 +54,13 @@ def katz_ratios(order: int, counts: np.ndarray, reliable: int) -> np.ndarray:
     at = wrong[0]
     _log.warning(
         "order %d: Good-Turing's ratio of count %d is %.4g, outside 0 to 1 (n-grams of count 1 to "
-        "%d: %s); this order alone takes absolute discounting",
+        "%d: %s); this order alone takes absolute discounting%s",
         order,
         at + 1,
         ratios[at],
         reliable + 1,
         ", ".join(map(str, n)),
+        "; a minimum_frequency leaves no word that occurs once" if order == 1 and not n[0] else "",
     )
     amount = single_discount(order, counts_of_counts(counts))
     largest = np.arange(1, min(int(counts.max()), 1000) + 1)
