@@ -150,6 +150,7 @@ def test_it_writes_from_the_beginning_or_after_a_prompt(run):
     [
         (("score", "kn", "test.txt"), r'there is no model "kn"; did you mean "kn3"'),
         (("generate", "stupid"), "stupid cannot be drawn from: it gives scores"),
+        (("generate", "kn3", "the mill"), r"(?s)\"the mill\" stands .*kn3 --prompt 'the mill'"),
         (("generate", "kn3", "--temperature", -1), "--temperature must be 0 or more, not -1"),
         (("score", "cache", "test.txt"), r"(?s)cache learns from the text .* lstm"),
         (("score", "kn3", "no.txt"), r'(?s)there is no file "no.txt".*- for standard input'),

@@ -1,17 +1,23 @@
 """Commands that ask or write one model."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from textmill.base.errors import UserError
 from textmill.cli.app import app, console
 from textmill.text.given import read_lines
 
 
-@app.command(epilog="Examples: textmill generate kn5_word; textmill generate mix_word -p 'We must'")
+@app.command(
+    epilog="Examples: textmill generate kn5_word; textmill generate mix_word -p 'We must'",
+    context_settings={"allow_extra_args": True},
+)
 def generate(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model of params.yaml, or an ARPA file.")],
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="What the text begins with.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="How many tokens at most.")] = 200,
@@ -25,6 +31,11 @@ def generate(
 
     <unk> stands for a word that its vocabulary lacks. One seed gives one text.
     """
+    if more := " ".join(context.args):
+        raise UserError(
+            f'"{more}" stands where nothing belongs',
+            next_step=f"textmill generate {model} --prompt {shlex.quote(more)}",
+        )
     from textmill.lineage import asking  # noqa: PLC0415  # a model's code takes a second to load
     from textmill.lineage.opened import open_model  # noqa: PLC0415
 

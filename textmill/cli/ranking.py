@@ -84,4 +84,5 @@ def diagnose(
         print(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
         return
     console().print(diagnosis.table(found))
+    print("\N{EN DASH} is what a model of its kind has not, or does not tell; see docs/diagnose.md")
     print(f"with pictures: {written[-1]}")
