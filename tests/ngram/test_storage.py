@@ -196,3 +196,18 @@ def test_a_model_says_how_many_ngrams_it_holds(train, encode, tmp_path, method, 
     save(model, tmp_path / "m")
     assert load(tmp_path / "m", model.vocabulary).ngrams == model.ngrams
     assert sum(pruned(whole, size=20).ngrams) <= 20
+
+
+def test_two_changes_do_not_undo_each_other(tmp_path):
+    """Whichever bits of whichever words: by products alone two of the highest would."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "words"
+    words = rng.integers(0, 2**63, 64, dtype=np.uint64)
+    words.tofile(path)
+    whole = checksum(path)
+    for bit in (0, 31, 32, 62, 63):
+        for first, second in ((0, 4), (0, 32), (3, 63), (5, 6)):
+            changed = words.copy()
+            changed[[first, second]] ^= np.uint64(1 << bit)
+            changed.tofile(path)
+            assert checksum(path) != whole, (bit, first, second)

@@ -232,3 +232,11 @@ def test_years_and_files_without_a_word_left_name_the_key_to_change() -> None:
     blank = [*documents("a", "b"), *documents("c", text="\n")]
     message = refusal(assign, blank, splits)
     assert message.endswith("-> name files with text under corpora.mine.splits.test")
+
+
+def test_documents_of_one_text_are_told_so() -> None:
+    """More of them would not help: what has no name is drawn by its text."""
+    alike = [Document(f"mine:{n}", "mine", "a\n", key="a") for n in range(400)]
+    message = refusal(assign, alike, ShareSplits(by="share", unit="documents"))
+    assert "no hash sends one of 400 documents there, since all have one text" in message
+    assert "use other documents" in message

@@ -32,7 +32,7 @@ from textmill.ngram.tables import PackedOrder, held
 from textmill.ngram.unary import UNARY, fits
 from textmill.tokenizers.vocabulary import Vocabulary
 
-FORMAT = 3
+FORMAT = 4
 SUMMARY = "model.json"
 COLUMNS = ("words", "probabilities", "backoffs", "ends")
 

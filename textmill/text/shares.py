@@ -111,6 +111,8 @@ def _shortage(documents: Sequence[Document], splits: ShareSplits, split: str) ->
     if not by_lines(len(documents), splits):
         found = _counted(len(documents), "document")
         what = f"the split {split} is empty: no hash sends one of {found} there"
+        if len({document.key or document.id for document in documents}) == 1 < len(documents):
+            return f"{what}, since all have one text", "use other documents"
         return what, "use more documents"
     longest = max((document.text.count("\n") for document in documents), default=0)
     if all(line_counts(longest, splits)):
