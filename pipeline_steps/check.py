@@ -16,7 +16,7 @@ from pydantic import Field
 
 from pipeline_steps import settings
 from pipeline_steps.clean import check_cleaning, parse_profiles
-from pipeline_steps.mix import MixtureConfig
+from pipeline_steps.mix import MixtureConfig, of_scores
 from textmill.adapting.config import AdaptedConfig, check_tokenizer
 from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
@@ -25,7 +25,6 @@ from textmill.reports.leaderboard import declared_models
 from textmill.repository import layout
 from textmill.repository.names import check_names
 from textmill.repository.stages import lookup, read_yaml
-from textmill.scoring.comparison import SCORES_ONLY
 from textmill.text import local
 from textmill.text.catalogue import Corpus
 from textmill.tokenizers.store import TokenizerConfig
@@ -166,21 +165,19 @@ def _check_adapted(params: Mapping[str, Any]) -> None:
 
 
 def _check_mixtures(params: Mapping[str, Any]) -> None:
-    """A mixture's parts split text alike, as far as the parameters of their tokenizers tell."""
+    """A mixture's parts give probabilities and split text alike, as far as parameters tell."""
     models = {**params["ngrams"], **params["networks"], **params["adapted"]}
     for name, entry in params["mixtures"].items():
+        where = f"{layout.PARAMS}: mixtures.{name}"
         for part in (entry["first"], entry["second"]):
-            if models[part].get("method") == "stupid_backoff":
-                raise UserError(
-                    f"{part} cannot be mixed: {SCORES_ONLY}",
-                    where=f"{layout.PARAMS}: mixtures.{name}",
-                    next_step="name a model of another method",
-                )
+            ngram = params["ngrams"].get(part)
+            if ngram and not settings.parse(NgramConfig, ngram, where).gives_probabilities:
+                raise of_scores(part, where)
         first, second = (models[entry[part]]["tokenizer"] for part in ("first", "second"))
         if params["tokenizers"][first] != params["tokenizers"][second]:
             raise UserError(
                 f"{entry['first']} is over {first} and {entry['second']} over {second} tokens, "
                 "so they cannot be mixed",
-                where=f"{layout.PARAMS}: mixtures.{name}",
+                where=where,
                 next_step="name two models with the same tokenizer",
             )

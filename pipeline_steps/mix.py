@@ -88,11 +88,16 @@ def _refuse_different_tokenizations(
 def _refuse_scores(metrics: list[dict[str, Any]], where: str) -> None:
     for part in metrics:
         if part["why_not"] == SCORES_ONLY:
-            raise UserError(
-                f"{part['name']} cannot be mixed: {SCORES_ONLY}",
-                where=where,
-                next_step="name a model of another method",
-            )
+            raise of_scores(part["name"], where)
+
+
+def of_scores(name: str, where: str) -> UserError:
+    """What is said of a part that gives no probabilities."""
+    return UserError(
+        f"{name} cannot be mixed: {SCORES_ONLY}",
+        where=where,
+        next_step="name a model of another method",
+    )
 
 
 def _scores(name: str, split: str) -> pa.Table:

@@ -39,9 +39,9 @@ class Called(TorchDispatchMode):
 
 
 def test_one_thread_chooses_the_kernels_before_any_work() -> None:
-    """Two threads in MKL's first call: the second may get `exp` with half the digits.
+    """Two threads in MKL's first call: one of them may get `exp` with half the digits.
 
-    That happens once in ten thousand processes, too seldom to be waited for in a test.
+    That happens once in five thousand processes, too seldom to be waited for in a test.
     """
     with Called() as called:
         prepare("cpu", 2)

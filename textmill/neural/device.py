@@ -3,8 +3,8 @@
 Thread counts are pinned by parameters, because one and two threads round differently. TF32 is
 off everywhere: it would change scores in the fourth digit.
 
-MKL chooses its kernels in its first call. Where two threads made that call together, the second
-had an `exp` of half the digits, about once in ten thousand processes (measured: docs/results.md,
+MKL chooses its kernels in its first call. Where two threads made that call together, one of them
+had an `exp` of half the digits, about once in five thousand processes (measured: docs/results.md,
 2026-12-01). So one thread makes it, before any work.
 
 bfloat16 products double the training speed on CPUs that have instructions for them; on others they

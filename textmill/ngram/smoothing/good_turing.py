@@ -60,7 +60,7 @@ def katz_ratios(order: int, counts: np.ndarray, reliable: int) -> np.ndarray:
         ratios[at],
         reliable + 1,
         ", ".join(map(str, n)),
-        "; a minimum_frequency leaves no word that occurs once" if order == 1 and not n[0] else "",
+        "; none occurs once, as with minimum_frequency: 2" if order == 1 and not n[0] else "",
     )
     amount = single_discount(order, counts_of_counts(counts))
     largest = np.arange(1, min(int(counts.max()), 1000) + 1)
