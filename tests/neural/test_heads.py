@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -16,6 +17,8 @@ from textmill.neural.compiled_loss import compiled_cross_entropy
 from textmill.neural.config import NetworkConfig
 from textmill.neural.heads import FullHead
 from textmill.neural.network import Network, count_parameters
+from textmill.neural.row_threads import RowThreads
+from textmill.neural.softmax_kernels import exp as kernel_exp
 from textmill.tokenizers.vocabulary import BEGIN
 
 Configure = Callable[..., NetworkConfig]
@@ -43,6 +46,89 @@ def test_chunked_loss_and_gradients_are_the_plain_ones(
     assert chunked.item() == pytest.approx(plain.item(), rel=1e-14)
     for one, two in zip(found, expected, strict=True):
         assert torch.allclose(one, two, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 100])
+@pytest.mark.parametrize("spread", [1, 100])
+def test_the_kernels_loss_and_gradients_are_those_of_float64(
+    rows: int, spread: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU float32 is compiled; logits of hundreds are no trouble."""
+    monkeypatch.setattr(chunked_loss, "LOGITS_AT_ONCE", rows * 40)
+    exact = _problem(torch.float64)
+    wide = exact[0].detach() * spread
+    exact = wide.requires_grad_(), *exact[1:]
+    x, weight, bias, targets = (part.detach() for part in exact)
+    inputs = [part.float().requires_grad_() for part in (x, weight, bias)]
+    plain = functional.cross_entropy(functional.linear(*exact[:3]), targets, reduction="sum")
+    expected = torch.autograd.grad(0.3 * plain, exact[:3])
+    chunked = chunked_cross_entropy(*inputs, targets)
+    found = torch.autograd.grad(0.3 * chunked, inputs)
+    assert chunked.item() == pytest.approx(plain.item(), rel=2e-6)
+    for one, two in zip(found, expected, strict=True):
+        assert one.dtype == torch.float32
+        assert (one - two).abs().max() < 2e-5 * spread
+    assert found[2][BEGIN] == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("odd", [math.nan, -math.nan, math.inf])
+def test_a_kernel_makes_no_loss_of_what_is_no_number(dtype: torch.dtype, odd: float) -> None:
+    x, weight, bias, targets = _problem(torch.float32)
+    with torch.no_grad():
+        weight[17, 3] = odd
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+        assert not math.isfinite(chunked_cross_entropy(x.abs(), weight, bias, targets).item())
+
+
+def test_the_kernel_of_bfloat16_computes_in_float32_and_rounds_once() -> None:
+    """The errors are the nearest bfloat16 of those of the given logits."""
+    torch.manual_seed(0)
+    logits = (4 * torch.randn(9, 300)).bfloat16()
+    bias, targets = torch.linspace(-1, 1, 300), torch.arange(9)
+    exact = (logits.double() + bias).softmax(1)
+    wanted_nats = -exact[torch.arange(9), targets].log().sum()
+    exact[torch.arange(9), targets] -= 1
+    with RowThreads() as threads:
+        found, nats, sums = chunked_loss._compiled_errors(threads, logits, bias, targets)
+    assert found is logits
+    assert nats.item() == pytest.approx(wanted_nats.item(), rel=1e-6)
+    assert torch.allclose(sums.double(), exact.sum(0), rtol=0, atol=1e-6)
+    # Half a step of the 8 bits, and a hair for what lies between two.
+    assert ((found.double() - exact).abs() <= 2.0**-8 * exact.abs() * (1 + 1e-4)).all()
+
+
+def test_exp_of_the_kernel() -> None:
+    values = np.linspace(-90, 88, 10_001, dtype=np.float32)
+    found = np.array([kernel_exp(value) for value in values])
+    exact = np.exp(values.astype(np.float64))
+    off = np.abs(found / exact - 1)
+    assert off[np.abs(values) < 20].max() < 1.5e-7
+    assert off[values >= -87].max() < 4e-7
+    assert (found[values < -87] == 0).all()
+
+
+def test_threads_change_the_loss_by_rounding_alone() -> None:
+    x, weight, bias, targets = _problem(torch.float32)
+    threads, results = torch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3, 30):
+            torch.set_num_threads(count)
+            loss = chunked_cross_entropy(x, weight, bias, targets)
+            results.append([loss, *torch.autograd.grad(loss, (x, weight, bias))])
+    finally:
+        torch.set_num_threads(threads)
+    for result in results[1:]:
+        for one, two in zip(result, results[0], strict=True):
+            assert torch.allclose(one, two, rtol=1e-5, atol=1e-5)
+
+
+def test_no_targets_make_no_loss() -> None:
+    x, weight, bias, targets = _problem(torch.float32)
+    loss = chunked_cross_entropy(x[:0], weight, bias, targets[:0])
+    assert loss.item() == 0
+    for grad in torch.autograd.grad(loss, (weight, bias)):
+        assert not grad.any()
 
 
 def test_chunked_loss_never_holds_all_logits(monkeypatch: pytest.MonkeyPatch) -> None:

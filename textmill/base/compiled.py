@@ -11,7 +11,7 @@ threads run several at once.
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -25,8 +25,10 @@ _lock = threading.RLock()
 class Kernel(Generic[P, R]):
     """A function over arrays and numbers that is compiled by its first call."""
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], *, any_order: bool = False) -> None:
+        """any_order: sums of floats may be taken in another order than the one written."""
         self._function = function
+        self._any_order = any_order
         self._dispatcher: Any = None
         update_wrapper(self, function)
 
@@ -56,7 +58,8 @@ class Kernel(Generic[P, R]):
 
         from textmill.base import kept as keeping  # noqa: PLC0415  # it imports numba
 
-        dispatcher = numba.njit(nogil=True)(self._function)
+        fastmath = {"reassoc", "contract", "nsz"} if self._any_order else False
+        dispatcher = numba.njit(nogil=True, fastmath=fastmath)(self._function)
         if kept:
             keeping.keep(dispatcher, sorted(set(self._sources())))
         return dispatcher
@@ -68,6 +71,10 @@ class Kernel(Generic[P, R]):
             called = self._function.__globals__.get(name)
             if isinstance(called, Kernel) and called is not self:
                 yield from called._sources()
+
+
+InVectors = partial(Kernel, any_order=True)
+"""Makes a kernel whose sums of floats run in the processor's vectors; a NaN stays one."""
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
