@@ -3,9 +3,11 @@
 The logits of a few positions are made, turned into their share of the loss and of the gradients,
 and thrown away, all in the forward pass: the backward pass only scales what is there. (The
 gradient of a softmax needs the softmax again, so doing it backwards would make every logit twice.)
-Memory is one chunk of logits and the gradient of the matrix, instead of three arrays of N x V. On a
-CPU the softmax is a compiled kernel. Measured there at 33,278 ids (docs/results.md, 2026-12-01):
-TODO
+Memory is one chunk of logits and the gradient of the matrix, instead of three arrays of N x V.
+
+On a CPU the softmax is a compiled kernel: it takes 25 us of a position at 33,278 ids where torch's
+functions took 70, so that a training step in float32 is 1.6 to 1.7 times as fast as with the full
+softmax, and 1.2 times at 10,000 ids (docs/results.md, 2026-12-01).
 
 Suffixes: N positions, C positions of a chunk, E width, V vocabulary.
 """
