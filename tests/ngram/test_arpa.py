@@ -246,3 +246,40 @@ def test_scores_are_not_written_as_probabilities(train, tmp_path):
     with pytest.raises(UserError, match="stupid backoff, order 2 gives scores"):
         write_arpa(train(LINES, method="stupid_backoff", order=2), tmp_path / "x.arpa")
     assert list(tmp_path.iterdir()) == []
+
+
+TRIGRAMS = PLAIN.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("<s> a\n", "<s> a\t-0.1\n")
+TRIGRAMS = TRIGRAMS.replace("\\end", "\\3-grams:\n-0.3\t<s> a </s>\n\n\\end")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("-0.125", "-0.55", None),
+        ("-0.125", "-0.125", "the probabilities of the words after 'a' sum to 1.13"),
+        ("-0.5\t</s>", "-0.01\t</s>", "the probabilities of the unigrams sum to 1.64"),
+        ("-99\t<s>\t-0.5", "-99\t<s>\t1", "the probabilities of the words after '<s>' sum to 4.9"),
+        ("<s> a\t-0.1", "<s> a\t0.9", "the probabilities of the words after '<s> a' sum to 1.9"),
+    ],
+)
+def test_probabilities_that_sum_to_more_than_one_are_told(tmp_path, caplog, old, new, named):
+    path = tmp_path / "model.arpa"
+    text = TRIGRAMS.replace(old, new)
+    assert old == new or text != TRIGRAMS
+    path.write_text(text if old == "-0.125" else text.replace("-0.125", "-0.55"))
+    model = read_arpa(path)
+    assert model.order == 3
+    if named is None:
+        assert not caplog.messages
+    else:
+        (message,) = caplog.messages
+        assert f"{path}: {named}" in message
+        assert message.endswith("so its perplexities are too low")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_model_of_ours_is_no_cause_for_a_warning(train, tmp_path, caplog, name):
+    write_arpa(train(LINES, **OPTIONS[name]), tmp_path / "model.arpa")
+    caplog.clear()
+    read_arpa(tmp_path / "model.arpa")
+    assert not caplog.messages

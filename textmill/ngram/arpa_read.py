@@ -7,9 +7,11 @@ is no `<unk>`. A context that is not listed is put in with the probability that 
 gives it. Refused, with the line: a header that counts something else than follows, a word that is
 no unigram, a positive logarithm, a missing `<s>` or `</s>`, an n-gram that is there twice, an order
 without n-grams below one with some, the end of the file before `\end\`. Where `</s>` stands inside
-n-grams the model is one without sentence boundaries.
+n-grams the model is one without sentence boundaries. Probabilities that sum to more than 1 are
+taken with a warning: KenLM takes them too, and many a file made by hand has such.
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,11 +24,14 @@ import pyarrow as pa
 from textmill.base.errors import UserError
 from textmill.ngram.arpa_names import ids_of_words, name_of, token_of, unknown_name
 from textmill.ngram.arpa_tables import Listed, ListedTwiceError, repeated, tables_of
+from textmill.ngram.arpa_sums import too_much
 from textmill.ngram.config import NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
 from textmill.tokenizers.vocabulary import END, RESERVED, UNKNOWN, Vocabulary
+
+_log = logging.getLogger(__name__)
 
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _SECTION = re.compile(r"\\(\d+)-n?grams:\s*$")
@@ -93,12 +98,15 @@ class _Reader:
             raise self._wrong(f"{ngram!r} is there twice", error.line) from None
         crosses = any(np.any(listed.words[:-1] == END) for listed in orders)
         config = NgramConfig("", "imported", len(tables), sentence_boundaries=not crosses)
-        return NgramModel(
+        model = NgramModel(
             self._vocabulary,
             config,
             list(pack(tables, config.precision)),
             ngrams=tuple(len(listed.log_p) - (n == 0) for n, listed in enumerate(orders)),
         )
+        if what := too_much(model, tables):
+            _log.warning("%s: %s, so its perplexities are too low", self._path, what)
+        return model
 
     def _lines(self, file: TextIO) -> Iterator[str]:
         """Lines that are not blank."""
