@@ -20,7 +20,7 @@ from pipeline_steps.mix import MixtureConfig, of_scores
 from textmill.adapting.config import AdaptedConfig, check_tokenizer
 from textmill.base.errors import UserError, nearest, shown
 from textmill.neural.config import NetworkConfig
-from textmill.ngram.config import NgramConfig, check_method
+from textmill.ngram.config import NgramConfig
 from textmill.reports.leaderboard import declared_models
 from textmill.repository import layout
 from textmill.repository.names import check_names
@@ -57,7 +57,6 @@ def check(root: Path = Path()) -> dict[str, int]:
     for group, config in GROUPS.items():
         _check_entries(params, group, config)
     check_names(root)
-    _check_methods(params)
     _check_adapted(params)
     _check_mixtures(params)
     models = [group for group in GROUPS if group != "tokenizers"]
@@ -147,13 +146,6 @@ def _is_sound(config: Any, entry: Mapping[str, Any]) -> bool:
     except UserError:
         return False
     return True
-
-
-def _check_methods(params: Mapping[str, Any]) -> None:
-    """Every n-gram model is estimated by the pipeline."""
-    for name, entry in params["ngrams"].items():
-        where = f"{layout.PARAMS}: ngrams.{name}"
-        check_method(settings.parse(NgramConfig, entry, where), where)
 
 
 def _check_adapted(params: Mapping[str, Any]) -> None:

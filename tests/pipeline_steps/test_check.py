@@ -142,7 +142,12 @@ def test_the_textbooks_model_is_sound_once_its_comments_are_taken_away(params, r
         (
             "    method: kneser_ney\n    order: 9\n",
             "    method: imported\n    order: 9\n",
-            "ngrams.kn9_char: imported is no method of estimation",
+            "ngrams.kn9_char: \"method\" is 'imported', not one of uniform,",
+        ),
+        (
+            "    method: kneser_ney\n    order: 9\n",
+            "    method: KN\n    order: 9\n",
+            'stupid_backoff; did you mean "kneser_ney"?',
         ),
         (
             "\nadapted: {}",

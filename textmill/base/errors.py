@@ -50,9 +50,33 @@ def _raised_elsewhere(what: str, where: str, next_step: str) -> UserError:
     return UserError(what, where=where, next_step=next_step)
 
 
+_MEANT = {
+    "gpu": "cuda",
+    "bpe": "subword",
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "kn": "kneser_ney",
+    "mkn": "kneser_ney",
+    "wb": "witten_bell",
+    "gt": "good_turing",
+    "katz": "good_turing",
+    "ad": "absolute_discounting",
+    "jm": "jelinek_mercer",
+    "interpolation": "jelinek_mercer",
+    "laplace": "additive",
+    "lidstone": "additive",
+    "add_k": "additive",
+    "mle": "maximum_likelihood",
+    "sb": "stupid_backoff",
+}
+"""What else people call a value; the nearest by its letters would be another one, or none."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the closest known name, or an empty string."""
-    matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    """`; did you mean "x"?` for what is meant or the closest known name, or an empty string."""
+    names = list(known)
+    meant = _MEANT.get(name.lower())
+    matches = [meant] if meant in names else get_close_matches(name, names, n=1, cutoff=0.5)
     return f'; did you mean "{matches[0]}"?' if matches else ""
 
 

@@ -16,8 +16,6 @@ from pydantic import ValidationError
 from textmill.base.errors import nearest, shown
 
 _QUOTED = re.compile(r"'([^']+)'")
-_MEANT = {"gpu": "cuda", "bpe": "subword", "fp32": "float32", "bf16": "bfloat16"}
-"""What else people call a value; the nearest by its letters would be another one, or none."""
 
 
 def dataclasses_in(annotation: Any) -> Iterator[Any]:
@@ -144,7 +142,5 @@ def _inside(path: str, problem: Any) -> str:
 
 
 def _not_one_of(path: str, given: Any, known: list[str]) -> str:
-    meant = _MEANT.get(str(given).lower())
-    hint = f'; did you mean "{meant}"?' if meant in known else nearest(str(given), known)
-    hint = "" if given is None else hint
+    hint = "" if given is None else nearest(str(given), known)
     return f'"{path}" is {shown(given)}, not one of {", ".join(known)}{hint}'

@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from textmill.base.errors import UserError
 from textmill.ngram.arpa_names import ids_of_words, name_of, token_of, unknown_name
-from textmill.ngram.arpa_tables import Listed, ListedTwiceError, repeated, tables_of
 from textmill.ngram.arpa_sums import too_much
-from textmill.ngram.config import NgramConfig
+from textmill.ngram.arpa_tables import Listed, ListedTwiceError, repeated, tables_of
+from textmill.ngram.config import IMPORTED, NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.packed_text import reading
 from textmill.ngram.tables import pack
@@ -97,7 +97,7 @@ class _Reader:
             ngram = " ".join(name_of(word, self._vocabulary) for word in error.words)
             raise self._wrong(f"{ngram!r} is there twice", error.line) from None
         crosses = any(np.any(listed.words[:-1] == END) for listed in orders)
-        config = NgramConfig("", "imported", len(tables), sentence_boundaries=not crosses)
+        config = NgramConfig("", IMPORTED, len(tables), sentence_boundaries=not crosses)
         model = NgramModel(
             self._vocabulary,
             config,

@@ -6,9 +6,9 @@ something that it is not. So every optional field is None (or 0) until it is set
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from textmill.base.errors import UserError, nearest
+from textmill.base.errors import nearest
 from textmill.ngram.columns import Precision
 
 Method = Literal[
@@ -21,8 +21,10 @@ Method = Literal[
     "kneser_ney",
     "jelinek_mercer",
     "stupid_backoff",
-    "imported",
 ]
+IMPORTED: Any = "imported"
+"""Stands for a method in a model that was read from an ARPA file. Nothing can be trained by it."""
+
 LEAST_MEMORY = 1e6
 MOST = 1e15
 """Of counts, and of what is added to them or held against them."""
@@ -45,7 +47,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "kneser_ney": {"modified": True, "kenlm_compat": False, **_UNIGRAMS, **_CUT},
     "jelinek_mercer": {**_UNIGRAMS, **_CUT},
     "stupid_backoff": {"alpha": 0.4},
-    "imported": {},
+    IMPORTED: {},
 }
 _WORDS = {
     "uniform": "uniform",
@@ -55,7 +57,7 @@ _WORDS = {
     "witten_bell": "Witten-Bell",
     "jelinek_mercer": "Jelinek-Mercer",
     "stupid_backoff": "stupid backoff",
-    "imported": "imported",
+    IMPORTED: "imported",
 }
 
 
@@ -65,8 +67,7 @@ class NgramConfig:
 
     tokenizer: the name of the tokenization it is trained on.
     method: see docs/ngrams.md; `additive` is maximum likelihood with `k` added to every event,
-        `kneser_ney` interpolated modified Kneser-Ney (Chen and Goodman 1998). `imported` is what
-        was read from an ARPA file, and nothing that can be trained.
+        `kneser_ney` interpolated modified Kneser-Ney (Chen and Goodman 1998).
     order: N, at least 1; `uniform` has none.
     k: additive only, above 0 (default 1).
     reliable_count: good_turing only, at least 2. Counts above it are not discounted (default 5,
@@ -111,9 +112,9 @@ class NgramConfig:
 
     def __post_init__(self) -> None:
         if self.method not in _OPTIONS:
-            known = ", ".join(_OPTIONS)
-            hint = nearest(self.method, _OPTIONS)
-            raise ValueError(f"method must be one of {known}, not {self.method!r}{hint}")
+            known = get_args(Method)
+            hint = nearest(self.method, known)
+            raise ValueError(f"method must be one of {', '.join(known)}, not {self.method!r}{hint}")
         self._settle_order()
         known_options = _OPTIONS[self.method]
         for name in _all_options():
@@ -177,16 +178,6 @@ class NgramConfig:
             raise ValueError(f"memory_limit must be at least 1e6 bytes, not {self.memory_limit}")
         if self.prune_threshold and self.prune_to:
             raise ValueError("prune_threshold and prune_to are two ways to say one thing")
-
-
-def check_method(config: NgramConfig, where: str = "") -> None:
-    """UserError for what is no method of estimation."""
-    if config.method == "imported":
-        raise UserError(
-            "imported is no method of estimation, it names what was read from an ARPA file",
-            where=where,
-            next_step="choose a method, see docs/ngrams.md",
-        )
 
 
 def _all_options() -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from textmill.base.errors import UserError
-from textmill.ngram.config import LEAST_MEMORY, NgramConfig, check_method
+from textmill.ngram.config import IMPORTED, LEAST_MEMORY, NgramConfig
 from textmill.ngram.count import OrderCounts, count_ngrams, sentence_stream
 from textmill.ngram.memory import free
 from textmill.ngram.model import NgramModel
@@ -120,7 +120,8 @@ def _estimated(
     scratch: Scratch,
 ) -> tuple[Iterator[PackedOrder], About]:
     size = len(vocabulary)
-    check_method(config)
+    if config.method == IMPORTED:
+        raise ValueError("what was read from an ARPA file is not estimated")
     if config.method == "uniform":
         return pack([uniform(size)], config.precision), About(config, vocabulary, (0,), ())
     counted = _counted(text, held_out, size, config, scratch)
@@ -134,7 +135,7 @@ def estimate_from_counts(
 
     UserError for a method that wants the text itself.
     """
-    if config.method in ("uniform", "imported", "jelinek_mercer") or config.kenlm_compat:
+    if config.method in ("uniform", IMPORTED, "jelinek_mercer") or config.kenlm_compat:
         raise UserError(
             f"{config.describe()} is not estimated from counts",
             next_step="choose another method, or train on the text",

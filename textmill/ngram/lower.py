@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from textmill.ngram.config import NgramConfig
+from textmill.ngram.config import IMPORTED, NgramConfig
 from textmill.ngram.model import NgramModel
 from textmill.ngram.tables import OrderTable, pack, words_of
 from textmill.tokenizers.vocabulary import Vocabulary
@@ -18,7 +18,7 @@ def lower_probabilities(tables: list[OrderTable], n: int, vocabulary: Vocabulary
     table = tables[n - 1]
     model = NgramModel(
         vocabulary,
-        NgramConfig("", "imported", n - 1, sentence_boundaries=False),
+        NgramConfig("", IMPORTED, n - 1, sentence_boundaries=False),
         list(pack(tables[: n - 1], "double")),
         ngrams=(),
     )
