@@ -122,7 +122,7 @@ def test_what_has_no_bits_per_byte_says_why(run):
     assert stupid["why_not"] == "it gives scores, not probabilities"
     spaces = scored(run, "kn3", "-", text="the  mill\n")
     assert spaces["bits_per_byte"] is None
-    assert "does not give back 1 of the lines" in spaces["why_not"]
+    assert "does not give back 1 of the lines, as char, byte" in spaces["why_not"]
     assert spaces["perplexity"] > 1
 
 

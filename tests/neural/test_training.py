@@ -387,7 +387,7 @@ def test_a_network_larger_than_memory_is_named(
     tmp_path: Path, lines: Lines, make_vocabulary: Speak, make_config: Configure
 ) -> None:
     config = make_config(embedding=(1 << 31) - 1)
-    with pytest.raises(UserError, match=r"not enough memory.*\n.*lower embedding"):
+    with pytest.raises(UserError, match=r"not enough memory for \d+ bytes more\n.*lower embedding"):
         train(
             lines, lines, make_vocabulary(SIZE), config,
             folder=tmp_path / "model", scratch=tmp_path / "scratch",

@@ -14,6 +14,7 @@ training falls back to float32 and says so.
 
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,13 +22,15 @@ from functools import cache
 import torch
 from torch import nn
 
-from textmill.base.errors import UserError, first_line
+from textmill.base.errors import UserError
 from textmill.neural.config import Device, Precision
 
 _log = logging.getLogger(__name__)
 
 _NO_MEMORY = ("allocate memory", "Storage size calculation overflowed")
 """How torch says on a CPU that there is not enough memory; it has no exception of its own."""
+
+_WANTED = re.compile(r"tried to allocate ([\d.]+ ?\w+)", re.IGNORECASE)
 
 
 def prepare(device: Device, threads: int, *, deterministic: bool = False) -> torch.device:
@@ -117,8 +120,9 @@ def within_memory() -> Iterator[None]:
         is_memory = isinstance(error, torch.OutOfMemoryError | MemoryError)
         if not is_memory and not any(words in str(error) for words in _NO_MEMORY):
             raise
+        wanted = _WANTED.search(str(error))
         raise UserError(
-            f"not enough memory: {first_line(error)}",
+            "there is not enough memory" + (f" for {wanted[1]} more" if wanted else ""),
             where="training",
             next_step="lower embedding, hidden, layers, batch or bptt in params.yaml",
         ) from None

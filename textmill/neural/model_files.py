@@ -39,9 +39,15 @@ def save_model(
 def save_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write a safetensors file. OSError where the system refuses it: the library has its own."""
+    """Write a safetensors file. OSError where the system refuses it: the library has its own.
+
+    Who may read it is as of any new file; the library would let the owner alone.
+    """
+    path.touch()
+    mode = path.stat().st_mode
     try:
         save_file(dict(tensors), path, metadata)
+        path.chmod(mode)
     except SafetensorError as error:
         number = _OS_ERROR.search(str(error))
         if number is None:

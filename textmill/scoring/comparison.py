@@ -28,7 +28,10 @@ def why_not_byte_comparable(
 ) -> str | None:
     """Why a model's bits per byte would be the bill for another text, or None."""
     if lossy_lines:
-        return f"the tokenizer does not give back {lossy_lines:,} of the lines"
+        return (
+            f"the tokenizer does not give back {lossy_lines:,} of the lines, "
+            "as char, byte and subword would"
+        )
     if unknown_units and not learnt_unknown:
         return f"{unknown_units:,} unknown units, and training showed the model none"
     return None
