@@ -17,6 +17,11 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+# Numbers in kernels; for mypy, which has no range, no min and no end of them, they are anything.
+U: Any = np.uint64
+I32: Any = np.int32
+F32: Any = np.float32
+
 P = ParamSpec("P")
 R = TypeVar("R")
 _lock = threading.RLock()

@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from textmill.base.compiled import InVectors
+from textmill.base.compiled import F32, I32, InVectors
 
-F32: Any = np.float32  # for mypy, to which both are classes of numbers without an end
-I32: Any = np.int32
 _LOG2_E, _LN2, _LN2_REST = F32(1.4426950408889634), F32(0.693359375), F32(-2.12194440e-4)
 _P0, _P1, _P2 = F32(1.9875691500e-4), F32(1.3981999507e-3), F32(8.3334519073e-3)
 _P3, _P4, _P5 = F32(4.1665795894e-2), F32(1.6666665459e-1), F32(5.0000001201e-1)

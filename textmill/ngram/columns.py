@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from textmill.base.compiled import Kernel
+from textmill.base.compiled import Kernel, U
 from textmill.ngram import unary
 from textmill.ngram.threads import over_ranges
-from textmill.ngram.unary import UNARY, U, first_line, read
+from textmill.ngram.unary import UNARY, first_line, read
 
 Precision = Literal["double", "single", "coded"]
 

@@ -13,10 +13,9 @@ and each loop asks for what the next one reads. That doubled the speed.
 
 import numpy as np
 
-from textmill.base.compiled import Kernel
+from textmill.base.compiled import Kernel, U
 from textmill.ngram.columns import end, end_place, integer, number
 from textmill.ngram.prefetch import prefetch
-from textmill.ngram.unary import U
 
 NONE = -1
 AT_ONCE = 128

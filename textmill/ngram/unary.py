@@ -9,13 +9,10 @@ names its line, and between two hints the line is found by binary search. (Jacob
 In a column: the lines, the hints, the number of lines. `UNARY` stands for its bits a number.
 """
 
-from typing import Any
-
 import numpy as np
 
-from textmill.base.compiled import Kernel
+from textmill.base.compiled import Kernel, U
 
-U: Any = np.uint64
 UNARY = 0
 WORDS, PAYLOAD = 8, 448
 HINTED = 128

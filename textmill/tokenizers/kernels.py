@@ -10,13 +10,10 @@ Places are unsigned (`U`). For a signed one numba looks each time whether it cou
 and then no loop over bytes is worked on in vectors: that made some of these ten times as slow.
 """
 
-from typing import Any
-
 import numpy as np
 
-from textmill.base.compiled import Kernel
+from textmill.base.compiled import Kernel, U
 
-U: Any = np.uint64  # for mypy, which has no range and no min of them
 SPACE = 0x20
 LINE_FEED = 0x0A
 _ODD = U(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
