@@ -21,7 +21,7 @@ from textmill.base.errors import UserError
 from textmill.base.files import naming
 from textmill.repository import layout
 
-LOCK = layout.PRIVATE / "flow.lock"
+LOCK = layout.FLOW_LOCK
 
 
 @dataclass(frozen=True, slots=True)

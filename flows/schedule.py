@@ -29,11 +29,6 @@ class Schedule:
         """Whether nothing runs and nothing may start any more."""
         return not self._running and not self._waiting
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing runs."""
-        return not self._running
-
     def start(self) -> list[str]:
         """Stages to start now; they count as running from here on."""
         ready = [name for name in self._waiting if self._graph.upstream[name] <= self._done]

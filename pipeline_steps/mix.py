@@ -39,7 +39,14 @@ def main() -> None:
     metrics = [read_record(layout.summary(name), *NEEDED) for name in parts]
     _refuse_different_tokenizations(parts, metrics, where)
     _refuse_scores(metrics, where)
-    weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
+    try:
+        weight = fit_weight(*(flat_nats(_scores(name, "valid")) for name in parts))
+    except ValueError as error:
+        raise UserError(
+            f"there is no weight to fit on the validation text: {error}",
+            where=where,
+            next_step="name a model that gives every token a probability",
+        ) from None
     tables = {split: _mixed(parts, split, weight) for split in SCORED}
     about = {
         "name": key,

@@ -31,9 +31,11 @@ def test_a_leaderboard_of_another_corpus_or_a_changed_text_says_so(board, tmp_pa
         board("sotu"), tmp_path
     )
     (tmp_path / "text.txt").write_text("one\ntwo\n")
-    assert "text.txt changed after it was pinned" in standings.out_of_date(board("local"), tmp_path)
-    (tmp_path / "text.txt").unlink()
-    assert "textmill pin" in standings.out_of_date(board("local"), tmp_path)
+    note = standings.out_of_date(board("local"), tmp_path)
+    assert "text.txt changed after it was pinned" in note
+    assert note.endswith("-> textmill pin text.txt, then: dvc repro")
+    (tmp_path / "text.txt").unlink()  # elsewhere: what was read of it is in data/raw
+    assert standings.out_of_date(board("local"), tmp_path) is None
     params.choose_corpus("other", tmp_path)
     assert standings.out_of_date(board("other"), tmp_path) is None
 

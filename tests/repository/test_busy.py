@@ -2,10 +2,13 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
+from flows.checkout import hold
 from textmill.base.errors import UserError
+from textmill.repository import layout
 from textmill.repository.busy import check_idle
 from textmill.repository.leftovers import IN_USE
 
@@ -25,6 +28,28 @@ def test_a_run_is_named_by_its_process(tmp_path, mode):
     write(tmp_path, {mode: {"/data/raw": [user] if mode == "read" else user}})
     with pytest.raises(UserError, match=f"a run is going here: process {os.getpid()}, dvc repro"):
         check_idle(tmp_path)
+
+
+def test_a_later_process_of_the_same_number_is_another(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as later:
+        write(tmp_path, {"write": {"/data/raw": {"pid": later.pid, "cmd": "dvc repro"}}})
+        with pytest.raises(UserError, match=f"process {later.pid}"):
+            check_idle(tmp_path)
+        os.utime(tmp_path / IN_USE, (0, 0))
+        check_idle(tmp_path)
+        write(tmp_path, {"write": {"/data/raw": {"pid": later.pid, "cmd": "dvc repro"}}})
+        later.kill()
+        os.waitid(os.P_PID, later.pid, os.WEXITED | os.WNOWAIT)  # a zombie, until it is waited for
+        check_idle(tmp_path)
+
+
+def test_a_flow_is_at_work_between_its_stages_too(tmp_path):
+    path = tmp_path / layout.FLOW_LOCK
+    said = r"a run is going here: a flow, which holds \.textmill/flow\.lock"
+    with hold(path, "run"), pytest.raises(UserError, match=said):
+        check_idle(tmp_path)
+    assert path.exists()
+    check_idle(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,18 @@ def test_mixture_weight_is_the_maximum_of_the_likelihood():
 @pytest.mark.parametrize(("better", "limit"), [(0.1, 1.0), (-0.1, 0.0)])
 def test_mixture_with_a_model_that_is_always_better_takes_it_alone(better, limit):
     first = np.full(100, 3.0)
-    assert fit_weight(first, first + better) == pytest.approx(limit, abs=1e-2)
+    assert fit_weight(first, first + better) == pytest.approx(limit, abs=1e-11)
+
+
+def test_a_weight_is_fitted_on_what_either_model_can_give():
+    inf = np.inf
+    first, second = np.array([1.0, inf, inf, 2.0]), np.array([inf, 1.0, inf, inf])
+    # Of three tokens that are possible the first model gives two, the second one.
+    assert fit_weight(first, second) == pytest.approx(2 / 3, abs=1e-11)
+    with pytest.raises(ValueError, match="neither model can give any"):
+        fit_weight(np.full(3, inf), np.full(3, inf))
+    with pytest.raises(ValueError, match="neither model can give any"):
+        fit_weight(np.zeros(0), np.zeros(0))
 
 
 def test_scores_keep_their_lines_under_other_nats(char):

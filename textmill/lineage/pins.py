@@ -65,17 +65,27 @@ def _pin(root: Path) -> Broken | None:
     return None
 
 
+def changed_text(entry: Mapping[str, Any], root: Path) -> str | None:
+    """The digest of a corpus' text of one's own where it is another than was pinned, or None.
+
+    None too where the text is not on this machine: what was read of it is in data/raw, and pinned.
+    """
+    if not entry.get("path"):
+        return None
+    try:
+        path = root / local.expanded(entry["path"])
+        _, found = local.digest(str(path), entry.get("documents", "file"))
+    except UserError:
+        return None
+    return None if found == entry.get("digest", "") else found
+
+
 def _own_text(root: Path) -> Broken | None:
     """Whether a text of one's own is still what was pinned, where it lies on this machine."""
     params = read_yaml(root / layout.PARAMS)
     entry = lookup(params, f"corpora.{params['corpus']}")
-    if not entry.get("path"):
-        return None
-    try:
-        _, found = local.digest(str(root / entry["path"]), entry.get("documents", "file"))
-    except UserError:  # elsewhere: what was read of it is in data/raw, and pinned as well
-        return None
-    if found == entry["digest"]:
+    found = changed_text(entry, root)
+    if found is None:
         return None
     where = f"{entry['path']}, against its pin in {layout.PARAMS}"
     again = f"{local.pin_command(entry['path'])}, then: dvc repro"

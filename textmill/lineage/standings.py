@@ -1,12 +1,11 @@
 """The leaderboard of this repository as it is shown: what DVC keeps, joined with local facts."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_record
 from textmill.lineage.consistency import disagreement
+from textmill.lineage.pins import changed_text
 from textmill.reports.curves import learning_curves
 from textmill.reports.records import Leaderboard, from_json
 from textmill.reports.view import Facts, View
@@ -58,15 +57,8 @@ def out_of_date(board: Leaderboard, root: Path = Path()) -> str | None:
     if chosen != board.text.corpus:
         return f"this is corpus {board.text.corpus}; params.yaml says {chosen}  -> dvc repro"
     entry = params["corpora"][chosen]
-    if entry.get("path") and not _matches_pin(entry, root):
-        return f"{entry['path']} changed after it was pinned  -> textmill pin PATH, then: dvc repro"
+    if changed_text(entry, root) is not None:
+        again = local.pin_command(entry["path"])
+        return f"{entry['path']} changed after it was pinned  -> {again}, then: dvc repro"
     found = disagreement(board, root)
     return f"{found[0]}  -> {found[1]}" if found else None
-
-
-def _matches_pin(entry: Mapping[str, Any], root: Path) -> bool:
-    kind = entry.get("documents", "file")
-    try:
-        return bool(local.digest(str(root / entry["path"]), kind)[1] == entry.get("digest", ""))
-    except UserError:
-        return False

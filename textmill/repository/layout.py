@@ -19,6 +19,7 @@ WATERFALL_PAGE = REPORTS / "waterfall.html"
 TOKENIZERS_PAGE = REPORTS / "tokenizers.html"
 PRIVATE = Path(".textmill")
 FACTS = PRIVATE / "facts"
+FLOW_LOCK = PRIVATE / "flow.lock"
 SCRATCH = PRIVATE / "scratch"
 
 

@@ -40,9 +40,10 @@ def why_not_byte_comparable(
 def comparable(numbers: dict[str, Any], why_not: str | None) -> dict[str, Any]:
     """The numbers of a text without those that would be compared with another text's bill.
 
-    why_not: why bits per byte may not be compared, or None; scores have no perplexity either.
+    why_not: why bits per byte may not be compared, or None. Word perplexity is the same bill by the
+    word; scores have no perplexity of any kind.
     """
-    withheld = ["bits_per_byte", "bits_per_character"] if why_not else []
+    withheld = ["bits_per_byte", "bits_per_character", "word_perplexity"] if why_not else []
     if why_not == SCORES_ONLY:
         withheld += [name for name in numbers if "perplexity" in name]
     return numbers | dict.fromkeys(withheld)
