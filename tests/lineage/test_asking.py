@@ -1,13 +1,16 @@
 """`textmill score` and `generate`: the numbers of the stages, and what each model says of itself."""
 
+import bz2
 import gzip
 import itertools
 import json
+import lzma
 import math
 import re
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.lineage.asked import TEST, TEXT, WEIGHT, of_shards, scored
@@ -202,6 +205,22 @@ def test_a_byte_order_mark_is_heeded(tmp_path, encoding):
     path = tmp_path / "x.txt"
     path.write_bytes("caf\u00e9\r\nau lait".encode(encoding))
     assert read_lines(str(path)) == ["caf\u00e9", "au lait"]
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+def test_a_packed_text_is_read_like_a_plain_one(tmp_path, ending):
+    data, path = b"one two\nthree\n" * 3, tmp_path / f"x.txt.{ending}"
+    packed = {
+        "gz": gzip.compress,
+        "bz2": bz2.compress,
+        "xz": lzma.compress,
+        "zst": lambda given: pa.Codec("zstd").compress(given, asbytes=True),
+    }[ending](data)
+    path.write_bytes(packed)
+    assert read_lines(str(path)) == ["one two", "three"] * 3
+    path.write_bytes(packed[:-6])
+    with pytest.raises(UserError, match="cut off or damaged"):
+        read_lines(str(path))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from textmill.base.errors import UserError
@@ -25,6 +26,11 @@ OPTIONS = {
     "likelihood": {"method": "maximum_likelihood", "order": 2},
     "observed": {"method": "kneser_ney", "order": 2, "event_space": "observed"},
 }
+
+
+def zstd(path, mode):
+    """Like `gzip.open`."""
+    return pa.output_stream(str(path), compression="zstd")
 
 
 def nats(model, stream=STREAM):
@@ -76,7 +82,9 @@ def test_every_number_of_an_lmplz_file(train):
         )
 
 
-@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)])
+@pytest.mark.parametrize(
+    ("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open), (".zst", zstd)]
+)
 def test_compressed(train, tmp_path, suffix, opener):
     model = train(LINES, method="kneser_ney", order=3)
     write_arpa(model, tmp_path / "plain.arpa")

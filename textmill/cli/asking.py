@@ -51,7 +51,7 @@ def generate(
 def score(
     model: Annotated[str, typer.Argument(help="A model of params.yaml, or an ARPA file.")],
     text: Annotated[
-        str, typer.Argument(help="A file, also .gz, .bz2 or .xz; - is standard input.")
+        str, typer.Argument(help="A file, also .gz, .bz2, .xz or .zst; - is standard input.")
     ],
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Every token with its log10 p instead of totals.")

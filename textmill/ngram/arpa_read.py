@@ -43,7 +43,7 @@ NEVER = -99.0
 
 
 def read_arpa(path: Path, vocabulary: Vocabulary | None = None) -> NgramModel:
-    """The model of a file, plain or compressed (.gz, .bz2, .xz by name).
+    """The model of a file, plain or compressed (.gz, .bz2, .xz, .zst by name).
 
     vocabulary: whose ids the words are; None: one of the file's own unigrams, in their order.
     UserError naming the line and the word where the file is damaged or does not fit.

@@ -1,20 +1,15 @@
 """Text files of models and counts, as they are or compressed; the name's ending says how."""
 
-import bz2
 import gzip
-import lzma
-import zlib
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 from textmill.base.behind import FlushedBehind, opened_behind
 from textmill.base.errors import UserError
-
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
-"""What is raised over packed bytes that are not whole; an OSError then has no number."""
+from textmill.text.compressed import BROKEN, compression_of, decompressed, is_damage
 
 
 @contextmanager
@@ -23,10 +18,9 @@ def reading(path: Path) -> Iterator[TextIO]:
 
     UserError where there is none, and with the line where it is damaged.
     """
-    opener = _OPENERS.get(path.suffix, open)
     try:
-        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
-            yield file
+        with _unpacked(path) as file:
+            yield io.TextIOWrapper(file, encoding="utf-8", newline="\n")
     except FileNotFoundError:
         raise UserError(f"there is no {path}", next_step="correct the path") from None
     except UnicodeDecodeError as error:
@@ -35,8 +29,8 @@ def reading(path: Path) -> Iterator[TextIO]:
             where=f"{path}, line {_whole_lines(path) + 1:,}",
             next_step="save it as UTF-8",
         ) from None
-    except _DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None:
+    except BROKEN as error:
+        if not is_damage(error):
             raise
         raise UserError(
             f"it is cut off or damaged ({error})",
@@ -48,14 +42,17 @@ def reading(path: Path) -> Iterator[TextIO]:
 def _whole_lines(path: Path) -> int:
     """How many lines can be read before the first that cannot."""
     lines = 0
-    with (
-        suppress(UnicodeDecodeError, *_DAMAGE),
-        _OPENERS.get(path.suffix, open)(path, "rb") as file,
-    ):
+    with suppress(UnicodeDecodeError, *BROKEN), _unpacked(path) as file:
         for line in file:
             line.decode()
             lines += 1
     return lines
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
+    with decompressed(path, compression_of(path)) as stream:
+        yield cast(BinaryIO, stream)
 
 
 @contextmanager

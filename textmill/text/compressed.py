@@ -38,6 +38,12 @@ def is_damage(error: Exception) -> bool:
     return not isinstance(error, OSError) or error.errno in (None, errno.EINVAL)
 
 
+def compression_of(path: Path) -> str:
+    """How the file is compressed, by its name's ending; empty for none."""
+    ending = path.suffix.removeprefix(".")
+    return ending if ending in _OPENERS else ""
+
+
 @contextmanager
 def decompressed(path: Path, compression: str) -> Iterator[Readable]:
     """Open a file for reading what it holds; an empty compression leaves it as it is.

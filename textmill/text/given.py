@@ -4,29 +4,22 @@ Nothing is cleaned. LF, CR LF and a lone CR end a line, as in the corpus; a last
 end, and a line end at the end of the text begins no further line.
 """
 
-import bz2
-import gzip
-import lzma
+import io
 import re
+import shutil
 import sys
-import zlib
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from textmill.base.errors import UserError
+from textmill.text.compressed import BROKEN, compression_of, decompressed, is_damage
 from textmill.text.decoding import encoding_of
 
 STANDARD_INPUT = "-"
-_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
 _ARPA = re.compile(r"\s*\\data\\\s*\n")
 
 
 def read_lines(source: str) -> list[str]:
-    """The lines of a file (plain, or by its name .gz, .bz2, .xz), or of standard input for `-`.
+    """The lines of a file, unpacked by its ending (.gz, .bz2, .xz, .zst), or of standard input.
 
     UserError where there is none, and for what is no text.
     """
@@ -44,20 +37,20 @@ def is_arpa(text: str) -> bool:
 def _bytes_of(source: str) -> bytes:
     if source == STANDARD_INPUT:
         return sys.stdin.buffer.read()
-    path = Path(source)
+    path, data = Path(source), io.BytesIO()
     try:
-        data = path.read_bytes()
+        with decompressed(path, compression_of(path)) as stream:
+            shutil.copyfileobj(stream, data)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(
             f'there is no file "{source}"',
             next_step="name the model, then a file, or - for standard input",
         ) from None
-    if unpack := _UNPACK.get(path.suffix):
-        try:
-            return unpack(data)
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            raise UserError(f"it is cut off or damaged ({error})", where=source) from None
-    return data
+    except BROKEN as error:
+        if not is_damage(error):
+            raise
+        raise UserError(f"it is cut off or damaged ({error})", where=source) from None
+    return data.getvalue()
 
 
 def _called(source: str) -> str:
