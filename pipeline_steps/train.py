@@ -1,4 +1,4 @@
-"""Stage train: train a recurrent network, keeping the weights that are best on validation."""
+"""Stage train: train a network, keeping the weights that are best on validation."""
 
 import logging
 import os

@@ -32,11 +32,10 @@ def test_excerpts_lie_whole_in_documents_from_all_over_the_text():
     lines = lines_of([12, 30, 9])
     found = excerpts(lines, 4, 10)
     assert found.shape == (10, 4)
-    places = [*range(3), *range(12, 33)]
-    starts = [places[i] for i in np.linspace(0, len(places) - 1, 4).astype(int)]
-    assert (starts[0], starts[-1]) == (0, 32)
-    for column, start in zip(found.T, starts, strict=True):
+    for column, start in zip(found.T, [0, 12, 22, 32], strict=True):
         assert column.tolist() == lines.tokens[start : start + 10].tolist()
+    assert excerpts(lines, 9, 10).shape == (10, 4)  # no two of them overlap
+    assert excerpts(lines, 2, 10).T.tolist() == found.T[[0, 3]].tolist()
     assert excerpts(lines, 4, 1000).shape == (30, 1)
     with pytest.raises(UserError, match="no document of the validation text holds 40 tokens"):
         excerpts(lines, 4, 1000, shortest=40)

@@ -12,8 +12,8 @@ from textmill.shards.reader import Lines
 def excerpts(lines: Lines, n: int, length: int, shortest: int = 8) -> np.ndarray:
     """(T, B) int64 ids of at most `n` excerpts, as long as `length` or the longest document.
 
-    Places are spread evenly over all that lie whole in one document. UserError where no document
-    holds `shortest` tokens.
+    No two share a token: each document is cut into such lengths from its beginning on, and of all
+    of these some are taken, evenly apart. UserError where no document holds `shortest` tokens.
     """
     bounds = lines.doc_offsets
     sizes = np.diff(bounds)
@@ -26,7 +26,7 @@ def excerpts(lines: Lines, n: int, length: int, shortest: int = 8) -> np.ndarray
         )
     places = np.concatenate(
         [
-            np.arange(start, start + size - length + 1)
+            np.arange(start, start + size - length + 1, length)
             for start, size in zip(bounds, sizes, strict=False)
             if size >= length
         ]

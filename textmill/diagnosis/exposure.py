@@ -36,11 +36,11 @@ def exposure(model: LanguageModel, ids_TB: np.ndarray, *, seed: int = 0) -> Expo
         return None
     own_BT = _roll_out(model, state, real_BT.shape, np.random.default_rng(seed))
     differences_B = own_BT.mean(axis=1) - forced_BT.mean(axis=1)
-    error = differences_B.std(ddof=1) / np.sqrt(len(differences_B)) if len(differences_B) > 1 else 0
+    n = len(differences_B)
     return Exposure(
         own=tuple(own_BT.mean(axis=0).tolist()),
         forced=tuple(forced_BT.mean(axis=0).tolist()),
-        error=float(error),
+        error=float(differences_B.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
     )
 
 

@@ -59,12 +59,12 @@ class Gate:
 class Exposure:
     """Mean nats at each distance from the prompt, on the model's own text and on the real one.
 
-    error: standard error of the difference of the two means over all distances.
+    error: standard error of the difference of the two means over all distances; None of one text.
     """
 
     own: tuple[float, ...]
     forced: tuple[float, ...]
-    error: float
+    error: float | None
 
     @property
     def means(self) -> tuple[float, float]:

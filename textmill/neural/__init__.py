@@ -1,1 +1,1 @@
-"""Recurrent language models: the network, its training, its files, and the model they become."""
+"""Neural language models: the network, its training, its files, and the model they become."""

@@ -4,10 +4,9 @@ Nothing is cleaned. LF, CR LF and a lone CR end a line, as in the corpus; a last
 end, and a line end at the end of the text begins no further line.
 """
 
-import io
 import re
-import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 from textmill.base.errors import UserError
@@ -15,6 +14,7 @@ from textmill.text.compressed import BROKEN, compression_of, decompressed, is_da
 from textmill.text.decoding import encoding_of
 
 STANDARD_INPUT = "-"
+_BLOCK = 1 << 20
 _ARPA = re.compile(r"\s*\\data\\\s*\n")
 
 
@@ -37,10 +37,10 @@ def is_arpa(text: str) -> bool:
 def _bytes_of(source: str) -> bytes:
     if source == STANDARD_INPUT:
         return sys.stdin.buffer.read()
-    path, data = Path(source), io.BytesIO()
+    path = Path(source)
     try:
         with decompressed(path, compression_of(path)) as stream:
-            shutil.copyfileobj(stream, data)
+            return b"".join(iter(partial(stream.read, _BLOCK), b""))
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(
             f'there is no file "{source}"',
@@ -50,7 +50,6 @@ def _bytes_of(source: str) -> bytes:
         if not is_damage(error):
             raise
         raise UserError(f"it is cut off or damaged ({error})", where=source) from None
-    return data.getvalue()
 
 
 def _called(source: str) -> str:

@@ -33,6 +33,7 @@ def diagnosis_html(found: Sequence[Diagnosis]) -> str:
 def row(one: Diagnosis) -> dict[str, Any]:
     """A model in a line: each value in words, an en dash for what its kind does not have."""
     own, forced = one.exposure.means if one.exposure else (None, None)
+    error = one.exposure.error if one.exposure else None
     radii = [matrix.radius for matrix in one.matrices]
     return {
         "name": one.name,
@@ -44,7 +45,7 @@ def row(one: Diagnosis) -> dict[str, Any]:
         "kept": ", ".join(f"{gate.mean:.2f}" for gate in one.gates) or wording.ABSENT,
         "own": wording.perplexity(None if own is None else math.exp(min(own, 700.0))),
         "forced": wording.perplexity(None if forced is None else math.exp(min(forced, 700.0))),
-        "error": f"{100 * one.exposure.error:.0f} %" if one.exposure else wording.ABSENT,
+        "error": wording.ABSENT if error is None else f"{100 * error:.0f} %",
     }
 
 
