@@ -1,4 +1,4 @@
-"""How every benchmark speaks: rows of `{name, value, unit, target, holds, against}`.
+"""How every benchmark speaks: rows of `{name, value, unit, target, holds, against, must_hold}`.
 
 A row with a target says whether it holds. Times, rates and sizes are judged on the full run only:
 under `--quick` their `holds` is null, while numbers that must be right are judged always.
@@ -6,6 +6,7 @@ under `--quick` their `holds` is null, while numbers that must be right are judg
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +14,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured value. value None: what it is measured against is not on this machine."""
+    """One measured value. value None: what it is measured against is not on this machine.
+
+    must_hold: a number that is wrong otherwise, and not only slow.
+    """
 
     name: str
     value: float | None
@@ -21,11 +25,12 @@ class Row:
     target: float | None = None
     holds: bool | None = None
     against: str = ""
+    must_hold: bool = False
 
 
 def exact(name: str, value: float, at_most: float, against: str = "") -> Row:
     """A number that must be right on any machine."""
-    return Row(name, value, target=at_most, holds=value <= at_most, against=against)
+    return Row(name, value, target=at_most, holds=value <= at_most, against=against, must_hold=True)
 
 
 def timing(
@@ -80,10 +85,12 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
 
 
 def show(rows: list[Row], json_file: Path | None) -> None:
-    """Print the table and write the rows where asked."""
+    """Print the table and write the rows where asked. Exits with 1 where a number is not right."""
     print(table(rows))
     if json_file:
         json_file.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    if wrong := [row.name for row in rows if row.must_hold and not row.holds]:
+        sys.exit(f"not right: {', '.join(wrong)}")
 
 
 def main(doc: str | None, measure: Callable[[bool], list[Row]]) -> None:

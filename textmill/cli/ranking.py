@@ -40,6 +40,8 @@ def leaderboard(
 
     Of the test text, with the training times of this machine beside it.
     """
+    if as_json and show_next:
+        raise UserError("--next is said below the table, not in JSON", next_step="give one of them")
     root = sound_root()
     if html is not None and html.suffix not in (".html", ".htm"):
         raise UserError(

@@ -11,7 +11,7 @@ from textmill.reports.view import View
 
 METHODS = {
     "kneser_ney": r"modified Kneser-Ney, order \d+",
-    "additive": r"add-[\d.e-]+, order \d+",
+    "additive": r"add-[\d.e+-]+, order \d+",
     "uniform": r"uniform",
     "lstm": r"LSTM, \d+ x \d+",
     "cache": r".+neural cache \(.+\)",
