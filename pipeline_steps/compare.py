@@ -18,11 +18,11 @@ from textmill.reports.ngrams import render_ngrams
 from textmill.reports.plain import render_csv, render_json, render_markdown
 from textmill.reports.view import View
 from textmill.repository import layout
+from textmill.repository.names import MODELS
 from textmill.scoring.comparison import comparison_key
 
 NEEDED = ("kind", "tokenizer", "tokenizer_fingerprint", "comparison_key", "valid", "test")
 NEEDED_OF_SOURCE = ("corpus", "title", "licence", "files", "asked")
-GROUPS = ("ngrams", "networks", "adapted", "mixtures")
 RENDERERS = {
     "json": render_json,
     "csv": render_csv,
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 def main() -> None:
     """Write `reports/leaderboard.{json,csv,md,html}`, `reports/ngrams.csv` and `curves.csv`."""
     params = settings.load("compare")
-    declared = declared_models({group: params.get(group) for group in GROUPS})
+    declared = declared_models({group: params.get(group) for group in MODELS})
     forget_undeclared(declared)
     settings.read_anew()
     metrics = summaries(declared)

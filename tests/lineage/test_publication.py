@@ -199,7 +199,7 @@ def test_what_is_not_there_is_said(made):
 )
 def test_a_damaged_history_is_named(made, content):
     (made / "history/lstm.csv").write_bytes(content)
-    with pytest.raises(UserError, match="it is not a learning history") as refused:
+    with pytest.raises(UserError, match="it is not a whole learning history") as refused:
         publication(made)
     assert refused.value.where.endswith("history/lstm.csv")
     assert "dvc checkout" in refused.value.next_step

@@ -51,7 +51,7 @@ def test_a_damaged_history_is_named(content, tmp_path, one_metrics):
     path = tmp_path / "lstm.csv"
     path.write_text(content)
     found = {"lstm": one_metrics("lstm", 1.6, "word")}
-    with pytest.raises(UserError, match=r"lstm\.csv is not a whole learning history"):
+    with pytest.raises(UserError, match=r"lstm\.csv: it is not a whole learning history"):
         learning_curves({"lstm": path}, found)
 
 
@@ -66,5 +66,5 @@ def test_the_table_for_plots_has_every_look_of_every_network(tmp_path):
         "a,1,5,2,3,0.2,1\na,2,9,1,2,0.1,2\nb,1,10,7.0,6.5,0.1,nan\n"
     )
     (tmp_path / "a.csv").write_text(HEADER + "1,5,2,3,0.2\n")
-    with pytest.raises(UserError, match=r"a\.csv is not a whole learning history"):
+    with pytest.raises(UserError, match=r"a\.csv: it is not a whole learning history"):
         render_curves({"a": tmp_path / "a.csv"})

@@ -332,4 +332,4 @@ def test_a_damaged_history_ends_the_following_with_one_message(
     path.write_text("step,tokens\n1,many\n")
     follow(repository, until=os.getppid(), pause=0.01)
     (message,) = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
-    assert f"{path}: it is not a learning history" in message
+    assert f"{path}: it is not a whole learning history" in message

@@ -19,7 +19,7 @@ from textmill.ngram.model import NgramModel
 from textmill.ngram.storage import load as load_ngram
 from textmill.repository import layout
 from textmill.repository.layout import find_root
-from textmill.repository.names import SAFE
+from textmill.repository.names import MODELS, SAFE
 from textmill.repository.stages import read_yaml
 from textmill.scoring.codec import load_codec
 from textmill.scoring.mixed_models import LinearMixture
@@ -28,8 +28,6 @@ from textmill.shards.writer import Codec
 from textmill.tokenizers import store
 from textmill.tokenizers.tokenizer import Tokenizer
 from textmill.tokenizers.words import WordTokenizer
-
-GROUPS = ("ngrams", "networks", "adapted", "mixtures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def declared(name: str, root: Path) -> tuple[str, Mapping[str, Any]]:
     """Group and entry of a model of params.yaml. UserError with the nearest name."""
     check_model(name, root)
     params = read_yaml(root / layout.PARAMS)
-    group = next(group for group in GROUPS if name in (params.get(group) or {}))
+    group = next(group for group in MODELS if name in (params.get(group) or {}))
     return group, params[group][name]
 
 

@@ -6,7 +6,6 @@ the same bytes is no new one. A mixture has no files: it is its parts and its we
 model that adapts is its network and what was chosen for it.
 """
 
-import csv
 import hashlib
 import json
 import math
@@ -22,6 +21,7 @@ from textmill.lineage.chain import model_path
 from textmill.lineage.consistency import disagreement
 from textmill.lineage.datasets import Dataset, datasets
 from textmill.lineage.lock import LOCK, LockedStage, last_runs
+from textmill.reports.curves import read_history
 from textmill.reports.records import Leaderboard, from_json
 from textmill.repository import layout
 
@@ -159,15 +159,7 @@ def curve(path: Path) -> tuple[Point, ...]:
     """The looks of a learning history, without what is not a number; none where there is none."""
     if not path.exists():
         return ()
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return tuple(_point(row) for row in csv.DictReader(file))
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise UserError(
-            f"it is not a learning history ({error!r})",
-            where=str(path),
-            next_step=f"rm {path}, then: dvc checkout {path}   (not in the cache: dvc repro)",
-        ) from None
+    return tuple(_point(row) for row in read_history(path))
 
 
 def _point(row: Mapping[str, str]) -> Point:

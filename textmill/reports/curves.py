@@ -55,28 +55,30 @@ def render_curves(histories: Mapping[str, Path]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("model", *COLUMNS))
     for name, path in sorted(histories.items()):
-        rows = _rows(path)
+        rows = read_history(path)
         writer.writerows((name, *(row[column] for column in COLUMNS)) for row in rows)
     return out.getvalue()
 
 
 def _looks(path: Path) -> list[tuple[int, float]]:
     """Tokens and validation loss of every look."""
-    return [(int(row["tokens"]), float(row["valid_loss"])) for row in _rows(path)]
+    return [(int(row["tokens"]), float(row["valid_loss"])) for row in read_history(path)]
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    """Every look; a damaged file is a UserError that names it."""
+def read_history(path: Path) -> list[dict[str, str]]:
+    """The columns of every look, all of them numbers; UserError naming a damaged file."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         for row in rows:
-            for column in COLUMNS:
+            for column in {*COLUMNS, *row}:
                 float(row[column])
         return rows
-    except (KeyError, TypeError, ValueError, csv.Error):
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise UserError(
-            f"{path} is not a whole learning history", next_step=f"rm {path}; dvc checkout {path}"
+            f"it is not a whole learning history ({error!r})",
+            where=str(path),
+            next_step=f"rm {path}, then: dvc checkout {path}   (not in the cache: dvc repro)",
         ) from None
 
 

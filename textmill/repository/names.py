@@ -14,7 +14,9 @@ from textmill.base.errors import UserError, nearest, shown
 from textmill.repository import layout
 from textmill.repository.stages import read_yaml
 
-GROUPS = ("corpora", "tokenizers", "ngrams", "networks", "adapted", "mixtures")
+MODELS = ("ngrams", "networks", "adapted", "mixtures")
+"""The groups of params.yaml whose entries are models, in the order in which they are made."""
+GROUPS = ("corpora", "tokenizers", *MODELS)
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
