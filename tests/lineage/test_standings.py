@@ -3,6 +3,7 @@
 import pytest
 
 from textmill.lineage import params, standings
+from textmill.lineage.consistency import out_of_step
 
 PARAMS = """\
 corpus: local
@@ -69,3 +70,16 @@ def test_scores_newer_than_the_ranking_say_so(board, tmp_path):
     assert standings.out_of_date(ranked, tmp_path) is None
     ranked.models[0].bits_per_byte = 1.6
     assert "scored anew since this ranking: kn" in standings.out_of_date(ranked, tmp_path)
+
+
+def test_a_model_made_of_other_parameters_is_named_with_its_stages(made):
+    assert out_of_step("kn3", made) is None
+    assert out_of_step("mix", made) is None
+    path = made / "params.yaml"
+    path.write_text(path.read_text().replace("minimum_frequency: 2", "minimum_frequency: 1"))
+    note = "not run since something changed: vocabulary@word  -> dvc repro"
+    assert out_of_step("kn3", made) == note
+    assert out_of_step("mix", made) == note
+    path.write_text(path.read_text().replace("order: 3", "order: 4"))
+    assert "vocabulary@word, ngram@kn3" in out_of_step("kn3", made)
+    assert out_of_step("unigram", made) == note

@@ -1,6 +1,7 @@
 """The command itself and what its modules share."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -9,7 +10,9 @@ from rich.console import Console
 
 import textmill
 from pipeline_steps.check import check as check_params
+from textmill.lineage.consistency import out_of_step
 from textmill.repository.layout import find_root
+from textmill.repository.names import SAFE
 
 app = typer.Typer(
     help="Language models that can be compared: raw text in, a leaderboard out.",
@@ -54,6 +57,16 @@ def console() -> Console:
     if not found.is_terminal:
         found.width = max(found.width, PIPED_WIDTH)
     return found
+
+
+def say_what_is_old(models: Iterable[str]) -> None:
+    """On standard error, of each model that is not the one params.yaml asks for by now.
+
+    ARPA files, named by their paths, are as they are.
+    """
+    for model in models:
+        if SAFE.fullmatch(model) and (why := out_of_step(model, find_root())):
+            print(f"textmill: {model} is of another params.yaml: {why}", file=sys.stderr)
 
 
 def say_no(reason: object) -> NoReturn:

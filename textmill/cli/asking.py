@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from textmill.base.errors import UserError
-from textmill.cli.app import app, console
+from textmill.cli.app import app, console, say_what_is_old
 from textmill.text.given import read_lines
 
 
@@ -40,6 +40,7 @@ def generate(
     from textmill.lineage.opened import open_model  # noqa: PLC0415
 
     opened = open_model(model)
+    say_what_is_old([model])
     limits = {"tokens": tokens, "seed": seed}
     print(asking.generate(opened, prompt, lines=lines, temperature=temperature, **limits))
 
@@ -66,6 +67,7 @@ def score(
     from textmill.lineage.opened import open_model  # noqa: PLC0415
 
     lines, opened = read_lines(text), open_model(model)
+    say_what_is_old([model])
     scores = asking.score(opened, lines)
     if as_json:
         told = {"model": model, "kind": opened.kind, "why_not": scores.why_not, **scores.numbers}
@@ -104,6 +106,7 @@ def export(
     from textmill.lineage import asking  # noqa: PLC0415  # a model's code takes a second to load
 
     ngrams, kind = asking.export(model, file, threshold=prune_threshold, size=prune_to)
+    say_what_is_old([model])
     print(f"{file}: {ngrams:,} n-grams, {file.stat().st_size:,} bytes")
     if kind != "word":
         print(f"its words are {kind}s: give other toolkits, and textmill score, a text of these")

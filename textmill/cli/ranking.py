@@ -10,7 +10,7 @@ import typer
 
 from textmill.base.errors import UserError
 from textmill.base.files import write_atomically
-from textmill.cli.app import app, console, sound_root
+from textmill.cli.app import app, console, say_what_is_old, sound_root
 from textmill.lineage import standings
 from textmill.reports.plain import render_json
 from textmill.reports.terminal import render_terminal
@@ -62,6 +62,30 @@ def leaderboard(
         print(NEXT)
 
 
+@app.command(epilog="Example: textmill compare lstm_word kn5_word")
+def compare(
+    models: Annotated[list[str], typer.Argument(help="Two models or more.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Tell whether models differ by more than chance.
+
+    On the test text, in bits per byte: the difference with its 95 % interval, and p of a
+    paired permutation test, also adjusted (Holm) for the pairs asked about. The leaderboard
+    adjusts for all of its pairs.
+    """
+    from textmill.lineage import comparing  # noqa: PLC0415  # it reads scores: half a second
+
+    root = sound_root()
+    found = comparing.compare(models, root)
+    say_what_is_old(models)
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2))
+        return
+    console().print(comparing.table(found))
+    pairs = "this pair" if len(found) == 1 else f"these {len(found)} pairs"
+    print(f"Told apart: adjusted p of at most 0.05 for {pairs}. An interval is for its pair alone.")
+
+
 @app.command(epilog="Example: textmill diagnose lstm_word kn5_word")
 def diagnose(
     models: Annotated[
@@ -81,6 +105,7 @@ def diagnose(
 
     root = sound_root()
     found = diagnosis.diagnose(models or [], root)
+    say_what_is_old(one.name for one in found)
     written = list(diagnosis.write(found, out))
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))

@@ -4,7 +4,7 @@ Numbers are shown and published under the names and hashes that dvc.lock has. Af
 stopped half-way, or a `git checkout` without `dvc checkout`, they may be another model's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from textmill.base.files import read_record
@@ -12,7 +12,7 @@ from textmill.lineage.hashes import dvc_md5
 from textmill.lineage.lock import LockedStage, last_runs, stale
 from textmill.reports.records import Leaderboard
 from textmill.repository import layout
-from textmill.repository.stages import read_stages
+from textmill.repository.stages import Stage, read_stages
 
 PUBLISH = "publish"
 """The one stage that no number of the leaderboard depends on."""
@@ -36,6 +36,27 @@ def disagreement(board: Leaderboard, root: Path = Path()) -> tuple[str, str] | N
         what = f"not what dvc.lock records: {_some(other)}"
         return what, f"dvc checkout {' '.join(other)}   (not in the cache: dvc repro)"
     return None
+
+
+def out_of_step(name: str, root: Path = Path()) -> str | None:
+    """Why a declared model on disk is not the one that params.yaml asks for, or None.
+
+    From records alone, as `disagreement`: the stages behind it that have not run since a change.
+    """
+    stages = list(read_stages(root))
+    writers = {out: stage for stage in stages for out in stage.outs}
+    path = next(p for p in (layout.model(name), layout.scores(name)) if str(p) in writers)
+    behind = {stage.name for stage in _made_by(writers[str(path)], writers)}
+    found = stale([stage for stage in stages if stage.name in behind], last_runs(root), root)
+    return f"not run since something changed: {_some(found)}  -> dvc repro" if found else None
+
+
+def _made_by(stage: Stage, writers: Mapping[str, Stage]) -> Iterator[Stage]:
+    """A stage and all those before it, some more than once."""
+    yield stage
+    for path in stage.deps:
+        if path in writers:
+            yield from _made_by(writers[path], writers)
 
 
 def _not_as_locked(board: Leaderboard, locked: Mapping[str, LockedStage], root: Path) -> list[str]:

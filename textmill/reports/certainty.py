@@ -30,7 +30,7 @@ def with_certainty(
     plan, test = plan or Bootstrap(), test or Permutation()
     if not board.models:
         return board
-    doc_L, bytes_L, nats_LM = _line_scores([entry.name for entry in board.models], scores)
+    doc_L, bytes_L, nats_LM = line_scores([entry.name for entry in board.models], scores)
     pieces, compared = cut(doc_L, bytes_L, nats_LM, plan), every_pair(doc_L, nats_LM, test)
     if pieces is None or compared is None:
         return board
@@ -66,7 +66,7 @@ def _pair(models: tuple[Entry, ...], found: Comparison) -> Pair:
     )
 
 
-def _line_scores(
+def line_scores(
     names: list[str], scores: Callable[[str], pa.Table]
 ) -> tuple[Integers, Integers, Floats]:
     """Document, bytes and each model's nats of every line."""

@@ -1,0 +1,95 @@
+"""`textmill compare`: a few models, their differences, and how certain these are."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from textmill.base.errors import UserError
+from textmill.base.files import read_json, read_table, write_json, write_table
+from textmill.cli.main import app
+from textmill.lineage.comparing import compare
+from textmill.reports.certainty import line_scores
+from textmill.repository import layout
+from textmill.scoring.permutation import every_pair
+
+
+def scores_of(made, names):
+    return line_scores(names, lambda name: read_table(made / layout.scores(name) / "test.arrow"))
+
+
+def test_two_models_are_asked_about_alone(made):
+    """Nothing is added to p for pairs that nobody asked about."""
+    (one,) = compare(["lstm", "kn3"], made)
+    assert (one.better, one.worse) == ("kn3", "lstm")
+    assert one.difference == pytest.approx(one.worse_bits_per_byte - one.better_bits_per_byte)
+    assert one.low <= one.difference <= one.high
+    assert one.p == one.p_adjusted
+    doc, _, nats = scores_of(made, ["kn3", "lstm"])
+    assert one.p == every_pair(doc, nats).pairs[0].p
+    assert one.told_apart == (one.p <= 0.05)
+
+
+def test_of_more_models_every_pair_is_there_and_adjusted_for_these(made):
+    found = compare(["unigram", "lstm", "kn3", "lstm"], made)
+    assert [(one.better, one.worse) for one in found] == [
+        ("kn3", "lstm"),
+        ("kn3", "unigram"),
+        ("lstm", "unigram"),
+    ]
+    assert all(one.p <= one.p_adjusted <= 3 * one.p for one in found)
+    total = sum(one.difference for one in found if "unigram" not in (one.better, one.worse))
+    assert found[1].difference == pytest.approx(total + found[2].difference)
+
+
+def test_models_that_give_the_same_are_not_told_apart(made):
+    table = read_table(made / layout.scores("kn3") / "test.arrow")
+    write_table(made / layout.scores("lstm") / "test.arrow", table)
+    summary = read_json(made / layout.summary("kn3"))
+    write_json(made / layout.summary("lstm"), {**summary, "name": "lstm"})
+    (one,) = compare(["lstm", "kn3"], made)
+    assert (one.difference, one.low, one.high, one.p) == (0, 0, 0, 1)
+    assert not one.told_apart
+
+
+def change(made, name, **values):
+    path = made / layout.summary(name)
+    write_json(path, {**read_json(path), **values})
+
+
+def test_what_cannot_be_compared_is_named(made):
+    with pytest.raises(UserError, match="it takes two models"):
+        compare(["kn3", "kn3"], made)
+    with pytest.raises(UserError, match='no model "kn4"; did you mean "kn3"'):
+        compare(["kn3", "kn4"], made)
+    change(made, "lstm", comparison_key="of another text")
+    with pytest.raises(UserError, match="not of one test text"):
+        compare(["kn3", "lstm"], made)
+    change(made, "lstm", why_not="it gives scores, not probabilities")
+    with pytest.raises(UserError, match="lstm has no bits per byte to compare: it gives scores"):
+        compare(["kn3", "lstm"], made)
+    (made / layout.summary("lstm")).unlink()
+    with pytest.raises(UserError, match="lstm has not been scored yet"):
+        compare(["kn3", "lstm"], made)
+
+
+def test_a_short_text_says_how_many_lines_it_has(made):
+    for name in ("kn3", "lstm"):
+        path = made / layout.scores(name) / "test.arrow"
+        write_table(path, pa.Table.from_batches(read_table(path).slice(0, 40).to_batches()))
+    with pytest.raises(UserError, match="the test text has 40 lines, too few"):
+        compare(["kn3", "lstm"], made)
+
+
+def test_the_command_prints_a_line_for_every_pair_and_json(made, monkeypatch):
+    monkeypatch.chdir(made)
+    done = CliRunner().invoke(app, ["compare", "lstm", "kn3", "unigram"])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["better", "worse", "bits/byte", "difference", "p", "adjusted"]
+    assert len(lines) == 5
+    assert lines[-1].startswith("Told apart: adjusted p of at most 0.05 for these 3 pairs.")
+    told = json.loads(CliRunner().invoke(app, ["compare", "lstm", "kn3", "--json"]).stdout)
+    assert np.isclose(told[0]["difference"], compare(["lstm", "kn3"], made)[0].difference)

@@ -1,0 +1,126 @@
+"""A few models held against one another: what `textmill compare` shows.
+
+The leaderboard adjusts its p-values for all of its pairs, so every further model makes each of them
+larger. Who asks about two or three models in particular asks about their pairs alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from textmill.base.errors import UserError
+from textmill.base.files import read_record, read_table
+from textmill.lineage.chain import check_model
+from textmill.reports import wording
+from textmill.reports.certainty import line_scores
+from textmill.repository import layout
+from textmill.scoring.permutation import every_pair
+from textmill.scoring.significance import Bootstrap, behind, cut
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two models, the better one first.
+
+    difference: bits per byte that `worse` needs more; low, high: its interval, as if nothing else
+    were asked. p: of a paired permutation test. p_adjusted: by Holm, for the pairs that were asked.
+    """
+
+    better: str
+    worse: str
+    better_bits_per_byte: float
+    worse_bits_per_byte: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    told_apart: bool
+
+
+def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]:
+    """Every two of these models on the test text, the best pairs first.
+
+    UserError for fewer than two, for models without scores, of different texts or without bits per
+    byte, and for a text that is too short.
+    """
+    chosen = list(dict.fromkeys(names))
+    if len(chosen) < 2:
+        raise UserError("it takes two models", next_step="textmill compare MODEL MODEL ...")
+    bits = {name: _bits_per_byte(name, root) for name in chosen}
+    keys = {name: _summary(name, root)["comparison_key"] for name in chosen}
+    if len(set(keys.values())) > 1:
+        raise UserError("their scores are not of one test text", next_step="dvc repro")
+    ranked = sorted(chosen, key=lambda name: (bits[name], name))
+    plan = Bootstrap()
+    doc_L, bytes_L, nats_LM = line_scores(
+        ranked, lambda name: read_table(root / layout.scores(name) / "test.arrow")
+    )
+    pieces, compared = cut(doc_L, bytes_L, nats_LM, plan), every_pair(doc_L, nats_LM)
+    if pieces is None or compared is None:
+        raise UserError(
+            f"the test text has {len(doc_L):,} lines, too few to say how certain a difference is",
+            next_step=f"choose a corpus with {plan.least_pieces} lines of test text or more",
+        )
+    intervals = [behind(pieces, column, plan) for column in range(len(ranked))]
+    level = 1 - plan.confidence
+    return tuple(
+        Difference(
+            better=ranked[i],
+            worse=ranked[j],
+            better_bits_per_byte=bits[ranked[i]],
+            worse_bits_per_byte=bits[ranked[j]],
+            difference=intervals[i][j].difference,
+            low=intervals[i][j].low,
+            high=intervals[i][j].high,
+            p=pair.p,
+            p_adjusted=pair.p_adjusted,
+            told_apart=pair.p_adjusted <= level,
+        )
+        for (i, j), pair in zip(combinations(range(len(ranked)), 2), compared.pairs, strict=True)
+    )
+
+
+def table(found: Sequence[Difference]) -> Table:
+    """For a terminal: a line for every two models."""
+    drawn = Table(box=None, pad_edge=False)
+    for heading, justify in (
+        ("better", "left"), ("worse", "left"), ("bits/byte", "right"), ("difference", "left"),
+        ("p", "right"), ("adjusted", "right"), ("", "left"),
+    ):  # fmt: skip
+        drawn.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for one in found:
+        drawn.add_row(
+            one.better,
+            one.worse,
+            f"{wording.bits(one.better_bits_per_byte)} {wording.bits(one.worse_bits_per_byte)}",
+            f"{wording.bits_more(one.difference)} {wording.bits_range(one.low, one.high)}",
+            f"{one.p:.4f}",
+            f"{one.p_adjusted:.4f}",
+            "told apart" if one.told_apart else "not told apart",
+        )
+    return drawn
+
+
+def _summary(name: str, root: Path) -> Mapping[str, Any]:
+    check_model(name, root)
+    path = root / layout.summary(name)
+    if not path.exists():
+        raise UserError(f"{name} has not been scored yet", next_step="dvc repro")
+    return read_record(path, "comparison_key", "why_not", "test")
+
+
+def _bits_per_byte(name: str, root: Path) -> float:
+    summary = _summary(name, root)
+    bits = summary["test"]["bits_per_byte"]
+    if summary["why_not"] or bits is None:
+        raise UserError(
+            f"{name} has no bits per byte to compare: "
+            f"{summary['why_not'] or 'a part of the text is impossible to it'}",
+            next_step="leave it out",
+        )
+    return float(bits)
