@@ -83,3 +83,4 @@ def test_a_model_made_of_other_parameters_is_named_with_its_stages(made):
     path.write_text(path.read_text().replace("order: 3", "order: 4"))
     assert "vocabulary@word, ngram@kn3" in out_of_step("kn3", made)
     assert out_of_step("unigram", made) == note
+    assert "vocabulary@word, ngram@kn3" in out_of_step(root=made)

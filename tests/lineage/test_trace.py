@@ -37,6 +37,23 @@ def test_the_chain_runs_from_the_model_to_the_raw_text(made):
     assert shards["made_of"].keys() == {"data/clean", "data/vocabulary/word"}
 
 
+def test_the_number_of_the_leaderboard_stands_before_the_model(made):
+    traced = trace("kn3", made)
+    assert traced["scores"]["path"] == "scores/kn3"
+    assert traced["scores"]["md5"] == locked_md5(made, "scores/kn3")
+    summary = json.loads((made / "scores/kn3/summary.json").read_text())
+    assert traced["scores"]["bits_per_byte"] == summary["test"]["bits_per_byte"]
+    first, second, third, fourth, *_ = render(traced).split("\n")
+    assert first == f"kn3: {summary['test']['bits_per_byte']:.3f} bits per byte on test"
+    assert second.startswith("scores/kn3  ")
+    assert third.strip() == "stage evaluate_ngram@kn3"
+    assert fourth.startswith("models/kn3  ")
+    mixed = render(trace("mix", made))
+    assert mixed.count("scores/mix  ") == 1
+    (made / "scores/kn3/summary.json").unlink()
+    assert render(trace("kn3", made)).startswith("scores/kn3  ")
+
+
 def test_the_source_has_address_hash_and_licence(made):
     source = trace("lstm", made)["source"]
     sha256 = hashlib.sha256((made / "data/raw/files/tales.txt").read_bytes()).hexdigest()

@@ -1,14 +1,16 @@
 """Commands on where a model came from."""
 
 import json
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from textmill.cli.app import app, say_no, sound_root
+from textmill.cli.app import app, say_no, say_what_is_old, sound_root
 from textmill.lineage import trace as tracing
 from textmill.lineage import verify as verification
+from textmill.lineage.consistency import out_of_step
 
 
 @app.command(epilog="Example: textmill trace kn5_subword")
@@ -16,11 +18,12 @@ def trace(
     model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print where a model came from.
+    """Print where a model and its score came from.
 
-    Shards, vocabulary, cleaned text, raw file, address, sha256 and licence.
+    Scores, model, shards, vocabulary, cleaned text, raw file, address, sha256 and licence.
     """
     traced = tracing.trace(model, sound_root())
+    say_what_is_old([model])
     print(json.dumps(traced, indent=2) if as_json else tracing.render(traced))
 
 
@@ -31,9 +34,13 @@ def verify(
 ) -> None:
     """Hash anew all that was made, or what stands behind one model.
 
-    The first file that is not what it was is named; exit code 1 then.
+    The first file that is not what it was is named; exit code 1 then. What params.yaml asks for
+    differently by now is named too, and is no damage.
     """
-    links, broken, not_made = verification.verify(model, sound_root())
+    root = sound_root()
+    links, broken, not_made = verification.verify(model, root)
+    if why := out_of_step(model, root):
+        print(f"textmill: not of today's params.yaml: {why}", file=sys.stderr)
     if as_json:
         found = {"links": links, "broken": broken and asdict(broken), "not_made": not_made}
         print(json.dumps(found, indent=2))

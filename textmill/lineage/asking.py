@@ -35,6 +35,8 @@ ROWS = {
     "perplexity": ("perplexity", "all tokens, unknown ones and line ends too"),
     "perplexity_without_unknown": ("  without unknown", "SRILM's ppl, KenLM's excluding OOVs"),
     "perplexity_without_line_ends": ("  and line ends not counted", "SRILM's ppl1"),
+    "log10_p": ("log10 p", "of the text: the tokens, as with --tokens"),
+    "log10_p_spelling": ("  and of the spelling", "of what the unknown ones are"),
 }
 
 
@@ -54,6 +56,8 @@ def score(opened: Opened, lines: Sequence[str]) -> TextScores:
 def totals_table(scores: TextScores) -> Table:
     """The totals, for a terminal."""
     numbers = scores.numbers | {"words": scores.numbers["words"] - scores.numbers["lines"]}
+    for name, nats in (("log10_p", "nats_tokens"), ("log10_p_spelling", "nats_spelling")):
+        numbers[name] = None if numbers[nats] is None else -numbers[nats] / math.log(10)
     table = Table(box=None, pad_edge=False, show_header=False)
     for justify in ("left", "right", "left"):
         table.add_column(justify=justify)

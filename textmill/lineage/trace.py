@@ -5,10 +5,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from textmill.lineage.chain import Link, known_facts, model_chain, source
+from textmill.base.files import read_record
+from textmill.lineage.chain import Link, chain, known_facts, model_chain, source
+from textmill.lineage.lock import last_runs
+from textmill.reports import wording
+from textmill.repository import layout
 from textmill.text.profiles import taken
 
-NOT_RECORDED = "not recorded on this machine"
+NOT_RECORDED = "not recorded on this machine for today's inputs"
 FILES_SHOWN = 3
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -16,13 +20,42 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 def trace(name: str, root: Path = Path()) -> dict[str, Any]:
     """The chain of a model as plain values. Raises UserError."""
     links = [_as_dict(link, root) for link in model_chain(name, root)]
-    return {"model": name, "links": links, "source": _source(source(root))}
+    scores = _scores(name, root)
+    return {"model": name, "scores": scores, "links": links, "source": _source(source(root))}
 
 
 def render(traced: Mapping[str, Any]) -> str:
     """The chain as text, a paragraph a link, the model first; nothing is said twice."""
     lines = itertools.chain.from_iterable(map(_link_lines, traced["links"]))
-    return "\n".join(dict.fromkeys([*lines, *_source_lines(traced["source"])]))
+    return "\n".join(
+        dict.fromkeys([*_score_lines(traced), *lines, *_source_lines(traced["source"])])
+    )
+
+
+def _scores(name: str, root: Path) -> dict[str, Any] | None:
+    """The link of a model's scores, and its bits per byte; None where it was not scored."""
+    path, locked = layout.scores(name), last_runs(root)
+    if not any(str(path) in stage.outs for stage in locked.values()):
+        return None
+    found = _as_dict(chain(str(path), locked)[0], root)
+    if not (root / layout.summary(name)).exists():
+        return found
+    summary = read_record(root / layout.summary(name), "test", "why_not")
+    return found | {
+        "bits_per_byte": summary["test"]["bits_per_byte"],
+        "why_not": summary["why_not"],
+    }
+
+
+def _score_lines(traced: Mapping[str, Any]) -> Iterator[str]:
+    """The number of the leaderboard, where there is one, and what it stands in."""
+    scores = traced["scores"]
+    if scores is None:
+        return
+    if scores.get("bits_per_byte") is not None:
+        yield f"{traced['model']}: {wording.bits(scores['bits_per_byte'])} bits per byte on test"
+    if scores["path"] != traced["links"][0]["path"]:  # else the model is its scores
+        yield from itertools.islice(_link_lines(scores), 2)
 
 
 def _as_dict(link: Link, root: Path) -> dict[str, Any]:
