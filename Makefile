@@ -25,10 +25,11 @@ help: ## Show this list
 
 TELL_IT_GOES_ON = trap 'echo "textmill: interrupted; make $@ goes on from there" >&2' INT
 
-MISSPELT = $(foreach name,text corpus Text Corpus,$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+TAKEN = TEXT CORPUS TARGETS CORES FORCE PYTHON WORKERS
+UNKNOWN = $(strip $(foreach name,$(filter-out $(TAKEN),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
+$(if $(UNKNOWN),$(error there is no $(UNKNOWN)=: make takes $(TAKEN), in capitals))
 
 run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
-	$(if $(strip $(MISSPELT)),$(error write TEXT= or CORPUS= in capitals, not $(strip $(MISSPELT))=))
 	$(if $(and $(TEXT_GIVEN),$(CORPUS_GIVEN)),$(error TEXT= makes your text the corpus: leave CORPUS= out))
 	$(if $(TEXT_GIVEN),textmill pin -- "$$OWN_TEXT")
 	$(if $(CORPUS_GIVEN),textmill use -- "$$OWN_CORPUS")
