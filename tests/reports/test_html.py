@@ -183,13 +183,21 @@ def test_pages_with_little_to_show_leave_sections_out(one_metrics, plays):
     assert [tag for tag, _ in single.elements if tag == "svg"] == ["svg"] * 4
 
 
-def test_a_tie_with_the_best_is_called_a_tie(full_view):
-    first, second, *others = full_view.board.models
-    close = dataclasses.replace(second.behind, low=-0.002)
-    models = (first, dataclasses.replace(second, behind=close), *others)
-    page = Page(render_html(View(dataclasses.replace(full_view.board, models=models))))
-    assert "kn_subword, is too close to tell apart" in page.text
-    assert "tie 0.100 [\N{MINUS SIGN}0.002," in page.text
+def test_a_tie_with_the_best_is_called_a_tie_and_its_interval_explained(full_view, with_p):
+    view = with_p(full_view.board, [0.3])
+    page = Page(render_html(view))
+    said = "kn_subword, needs 0.100 more, too little to tell the two apart on this text."
+    assert said in page.text
+    assert page.text.count("tie 0.100 [") == 1
+    assert view.board.models[1].behind.low > 0
+    assert "Brackets are for one pair alone, ties (not told apart) for all 15 pairs" in page.text
+
+
+def test_where_nothing_is_a_tie_the_page_has_no_mark_and_no_caveat(full_view):
+    page = Page(render_html(full_view))
+    assert "kn_subword, needs 0.100 more." in page.text
+    assert "tie 0." not in page.text
+    assert "Brackets are" not in page.text
 
 
 def test_the_documents_that_the_page_links_to_are_in_the_checkout(page, root):
