@@ -216,7 +216,34 @@ def test_the_triangle_holds_every_difference_and_marks_what_is_not_told_apart(fu
     assert shown[2] == ["4", "lstm_subword", "0.200", "0.100", "0.100"]
     assert shown[4] == ["6", "uniform_char", "5.20", "5.10", "5.10", "5.00", "4.70"]
     assert table.count(" not told apart</span>") == 1
-    assert "kn_subword and kn_word (adjusted p = 0.99)." in Page(content).text
+    assert "not told apart on this text: 1 of 15 pairs." in Page(content).text
+    assert "kn_subword and kn_word p = 0.99 Each p is adjusted for all 15 pairs." in named(content)
+
+
+def named(content: str) -> str:
+    """The words of the list of pairs that are not told apart."""
+    start = content.index("<details")
+    return Page(content[start : content.index("</details>")] + "</details>").text
+
+
+def test_many_pairs_are_listed_by_the_better_model_and_folded(full_view, with_p):
+    few, many = (render_html(with_p(full_view.board, [0.1] * n)) for n in (6, 7))
+    assert '<details class="pairs" open>' in few
+    assert '<details class="pairs">' in many
+    assert "not told apart on this text: 7 of 15 pairs." in Page(many).text
+    assert named(many).count("mix_subword and kn_subword p = 0.10 , kn_word p = 0.10 ,") == 1
+    assert named(many).count(" p = 0.10") == 7
+
+
+@pytest.mark.parametrize(("models", "scrolls", "dense"), [(11, 0, 0), (14, 1, 1), (24, 1, 1)])
+def test_a_table_of_many_columns_is_compact_and_says_that_it_scrolls(
+    many_models, models, scrolls, dense
+):
+    content = render_html(View(many_models(models)))
+    assert content.count("it scrolls sideways") == scrolls
+    assert content.count('<div class="scroll boxed dense"') == dense
+    assert content.count('<th class="name" scope="row">') == models - 1
+    assert Page(content).misplaced == []
 
 
 def test_two_models_that_are_told_apart_need_no_table(full_board):
