@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from textmill.reports.curves import Curve
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import build
 from textmill.reports.records import SourceFile, to_json
@@ -268,11 +269,29 @@ def test_the_page_explains_the_methods_that_appear_and_no_others(full_view, full
         assert absent not in page, absent
 
 
+def learnt(content: str) -> tuple[str, list[str]]:
+    """The words above the curves, and those of the legend."""
+    above, legend = content[content.index("<h2>How the networks") :].split('<ul class="legend">')[
+        :2
+    ]
+    return Page(above).text, Page(legend.split("</ul>")[0]).text.split()
+
+
 def test_the_legend_of_curves_names_only_tokenizers_of_networks(full_view):
-    content = render_html(full_view)
-    legend = content[content.index("How the networks learnt") :].split("</ul>")[0]
-    words = Page(legend[legend.index("<ul") :]).text.split()
-    assert words == ["char", "subword", "best", "look,", "kept", "from", "above"]
+    words, legend = learnt(render_html(full_view))
+    assert legend == ["char", "subword", "best", "look,", "kept"]
+    assert "from above" not in words
+
+
+@pytest.mark.parametrize(
+    ("curves", "said"),
+    [(2, "net0 from 9.000, net1 from 9.500."), (4, "4 of them, from 9.000 to 10.500.")],
+)
+def test_few_curves_from_above_are_named_and_many_are_counted(full_board, curves, said):
+    drawn = [Curve(f"net{n}", "char", (1.0, 2.0), (9 + n / 2, 1.8)) for n in range(curves)]
+    words, legend = learnt(render_html(View(full_board, tuple(drawn))))
+    assert said in words.replace(" ,", ",")
+    assert legend[-2:] == ["from", "above"]
 
 
 def test_what_is_worth_noticing_stands_on_the_page(full_view):

@@ -48,6 +48,7 @@ def render_html(view: View) -> str:
 def _context(view: View) -> dict[str, Any]:
     board, end = view.board, edge(view) if view.best else 0.0
     roles = tokenizer_roles(view)
+    above = from_above(view) if board.models and view.curves else ()
     return {
         "board": board,
         "text": board.text,
@@ -72,7 +73,8 @@ def _context(view: View) -> dict[str, Any]:
         "WIDE_COLUMNS": WIDE_COLUMNS,
         "why_both": differences.why_both(view),
         "level": differences.level(view),
-        "from_above": from_above(view) if board.models and view.curves else (),
+        "from_above": above,
+        "first_looks": [curve.bits_per_byte[0] for curve in above],
         "learners": {curve.tokenizer for curve in view.curves},
         **_explained(view),
         "links": [(source, _is_address(source)) for source in board.text.sources],
