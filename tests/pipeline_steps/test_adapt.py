@@ -89,6 +89,8 @@ def repository(root, tmp_path_factory):
         write_table(path / f"data/clean/{split}.arrow", pa.table(table))
         sha256[split] = hashlib.sha256("".join(texts).encode()).hexdigest()
     write_json(path / "data/clean/summary.json", {"sha256": sha256})
+    source = {"corpus": "tales", "title": "Tales", "licence": "", "asked": {}, "files": []}
+    write_json(path / "data/raw/source.json", source)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         for step, key in STEPS.items():
@@ -169,6 +171,7 @@ def test_models_of_every_group_are_diagnosed(repository, tmp_path, monkeypatch):
         assert len(found[name].exposure.own) == len(found[name].exposure.forced) == 96
     assert (found["cached"].gradients, found["cached"].exposure) == ({}, None)
     for name, one in found.items():
+        assert (one.corpus, one.title) == ("tales", "Tales")
         valid = summary(repository, name)["valid"]
         for bins in (one.positions, one.frequencies):
             assert sum(each.tokens for each in bins) == valid["tokens"]

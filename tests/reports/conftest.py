@@ -1,5 +1,6 @@
 """Metrics, scores and views of made-up models, whose right ranking is known."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -168,3 +169,39 @@ def timed_view(full_view) -> View:
     """The same with training times."""
     facts = {"lstm_subword": Facts(200.0, "cpu"), "kn_word": Facts(1.5)}
     return View(full_view.board, full_view.curves, facts)
+
+
+@pytest.fixture(scope="session")
+def with_p() -> Callable[[Leaderboard, list[float]], View]:
+    """The board with these adjusted p-values of its first pairs, 0.001 for the rest, and no
+    difference so small that it tells nothing.
+    """
+
+    def make(board: Leaderboard, adjusted: list[float]) -> View:
+        values = adjusted + [0.001] * (len(board.pairs) - len(adjusted))
+        pairs = [
+            dataclasses.replace(pair, p_adjusted=value, difference=max(pair.difference, 0.01))
+            for pair, value in zip(board.pairs, values, strict=True)
+        ]
+        return View(dataclasses.replace(board, pairs=tuple(pairs)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def many_models(one_metrics, plays, scored) -> Callable[[int], Leaderboard]:
+    """A board of so many word networks, a hundredth of a bit per byte apart, about 2 MB each."""
+
+    def make(count: int) -> Leaderboard:
+        names = [f"lstm_of_two_layers_{number:02d}" for number in range(count)]
+        metrics = {
+            name: one_metrics(
+                name, 1.4 + number / 100, group="networks", bytes_on_disk=2_000_000 + number % 3
+            )
+            for number, name in enumerate(names)
+        }
+        board = build([(name, "networks") for name in names], metrics, KEY, plays)
+        tables = {name: scored(1.4 + n / 100, n) for n, name in enumerate(names)}
+        return with_certainty(board, tables.__getitem__, PLAN, FLIPS)
+
+    return make

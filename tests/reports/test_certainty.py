@@ -8,7 +8,8 @@ import pytest
 from textmill.base.errors import UserError
 from textmill.reports.certainty import with_certainty
 from textmill.reports.leaderboard import build
-from textmill.reports.view import behind, is_tied
+from textmill.reports.ties import is_tied
+from textmill.reports.view import View, behind
 from textmill.scoring.significance import Bootstrap
 
 KEY = "a" * 64
@@ -28,7 +29,7 @@ def test_the_distance_is_the_difference_of_the_two_scores(full_board):
         expected = entry.bits_per_byte - best.bits_per_byte
         assert entry.behind.difference == pytest.approx(expected, abs=1e-9)
         assert entry.behind.low < expected < entry.behind.high
-        assert behind(entry).startswith(f"{expected:.3f} [")
+        assert behind(entry, View(full_board)).startswith(f"{expected:.3f} [")
 
 
 def test_one_document_is_drawn_in_blocks_and_sixty_are_drawn_whole(one_metrics, plays, scored):
@@ -42,10 +43,11 @@ def test_one_document_is_drawn_in_blocks_and_sixty_are_drawn_whole(one_metrics, 
 def test_equal_lines_are_a_tie_at_exactly_zero(one_metrics, plays, scored):
     metrics = {name: one_metrics(name, 1.4) for name in ("one", "two")}
     board = build([("one", "ngrams"), ("two", "ngrams")], metrics, KEY, plays)
-    second = with_certainty(board, lambda _: scored(1.4, 1), PLAN).models[1]
+    board = with_certainty(board, lambda _: scored(1.4, 1), PLAN)
+    second = board.models[1]
     assert dataclasses.astuple(second.behind) == (0.0, 0.0, 0.0)
-    assert is_tied(second)
-    assert behind(second) == "0.000 [0.000, 0.000]"
+    assert is_tied(second, board)
+    assert behind(second, View(board)) == "0.000 [0.000, 0.000] tie"
 
 
 def test_a_text_of_few_lines_has_no_intervals(one_metrics, plays, scored):

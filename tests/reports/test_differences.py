@@ -4,23 +4,19 @@ import dataclasses
 
 import pytest
 
-from textmill.reports.differences import in_a_line, not_told_apart, p_value, triangle
+from textmill.reports.differences import (
+    in_a_line,
+    not_told_apart,
+    p_value,
+    same_as,
+    triangle,
+    why_both,
+)
+from textmill.reports.ties import is_tied
 from textmill.reports.view import View
 
 
-def with_p(board, adjusted: list[float]) -> View:
-    """The board with these adjusted p-values of its first pairs, 0.001 for the rest, and no
-    difference so small that it tells nothing.
-    """
-    values = adjusted + [0.001] * (len(board.pairs) - len(adjusted))
-    pairs = [
-        dataclasses.replace(pair, p_adjusted=value, difference=max(pair.difference, 0.01))
-        for pair, value in zip(board.pairs, values, strict=True)
-    ]
-    return View(dataclasses.replace(board, pairs=tuple(pairs)))
-
-
-def test_a_pair_is_told_apart_up_to_the_level_and_not_above(full_board):
+def test_a_pair_is_told_apart_up_to_the_level_and_not_above(full_board, with_p):
     view = with_p(full_board, [0.049, 0.051, 0.0001, 0.9])
     assert [pair.p_adjusted for pair in not_told_apart(view)] == [0.051, 0.9]
     stricter = dataclasses.replace(full_board.certainty, confidence=0.99)
@@ -29,7 +25,7 @@ def test_a_pair_is_told_apart_up_to_the_level_and_not_above(full_board):
     assert "Holm, 1 %" in in_a_line(view)
 
 
-def test_the_line_says_all_names_few_and_counts_the_rest(full_board):
+def test_the_line_says_all_names_few_and_counts_the_rest(full_board, with_p):
     assert in_a_line(with_p(full_board, [])) == (
         "Every two models are told apart on this text (permutation test, Holm, 5 %)."
     )
@@ -39,6 +35,43 @@ def test_the_line_says_all_names_few_and_counts_the_rest(full_board):
     )
     assert in_a_line(with_p(full_board, [0.1] * 4)).endswith("lstm_subword; 1 more pair.")
     assert in_a_line(with_p(full_board, [0.1] * 15)).endswith("lstm_subword; 12 more pairs.")
+
+
+def test_pairs_are_grouped_by_the_better_model(full_board, with_p):
+    found = same_as(with_p(full_board, [0.1, 0.2, 0.001, 0.001, 0.001, 0.3]))
+    assert {
+        first: [(one.second, one.p_adjusted) for one in pairs] for first, pairs in found.items()
+    } == {
+        "mix_subword": [("kn_subword", 0.1), ("kn_word", 0.2)],
+        "kn_subword": [("kn_word", 0.3)],
+    }
+
+
+def test_brackets_are_held_against_ties_only_where_they_disagree(full_board, with_p):
+    assert why_both(with_p(full_board, [])) == ""
+    assert why_both(with_p(full_board, [0.051])).startswith("Brackets are for one pair alone")
+    first, second, *others = full_board.models
+    wide = dataclasses.replace(second, behind=dataclasses.replace(second.behind, low=-0.1))
+    holding = dataclasses.replace(full_board, models=(first, wide, *others))
+    assert why_both(with_p(holding, [0.051])) == ""
+    assert "all 15 pairs at once" in why_both(with_p(holding, [0.049]))
+    two = dataclasses.replace(full_board, models=full_board.models[:2], pairs=full_board.pairs[:1])
+    assert why_both(with_p(two, [0.2])).startswith("Brackets and test are two methods")
+
+
+def test_a_tie_is_what_the_test_does_not_tell_from_the_best(full_board, with_p):
+    board = with_p(full_board, [0.049, 0.051]).board
+    assert [is_tied(entry, board) for entry in board.models] == [
+        False, False, True, False, False, False,
+    ]  # fmt: skip
+
+
+def test_of_models_that_are_not_tested_the_interval_decides(full_board):
+    second = full_board.models[1]
+    untested = dataclasses.replace(full_board, pairs=())
+    assert not is_tied(second, untested)
+    low = dataclasses.replace(second, behind=dataclasses.replace(second.behind, low=0.0))
+    assert is_tied(low, untested)
 
 
 def test_a_difference_that_rounds_to_zero_tells_nothing_apart(full_board):
@@ -52,7 +85,7 @@ def test_a_difference_that_rounds_to_zero_tells_nothing_apart(full_board):
     assert "mix_subword and kn_word" in in_a_line(view)
 
 
-def test_two_models_and_no_pairs_at_all(full_board):
+def test_two_models_and_no_pairs_at_all(full_board, with_p):
     two = dataclasses.replace(full_board, models=full_board.models[:2], pairs=full_board.pairs[:1])
     assert in_a_line(with_p(two, [])).startswith("The two models are told apart")
     none = View(dataclasses.replace(full_board, pairs=(), certainty=None))

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from textmill.reports.curves import Curve
 from textmill.reports.html import render_html
 from textmill.reports.leaderboard import build
 from textmill.reports.records import SourceFile, to_json
@@ -183,13 +184,21 @@ def test_pages_with_little_to_show_leave_sections_out(one_metrics, plays):
     assert [tag for tag, _ in single.elements if tag == "svg"] == ["svg"] * 4
 
 
-def test_a_tie_with_the_best_is_called_a_tie(full_view):
-    first, second, *others = full_view.board.models
-    close = dataclasses.replace(second.behind, low=-0.002)
-    models = (first, dataclasses.replace(second, behind=close), *others)
-    page = Page(render_html(View(dataclasses.replace(full_view.board, models=models))))
-    assert "kn_subword, is too close to tell apart" in page.text
-    assert "tie 0.100 [\N{MINUS SIGN}0.002," in page.text
+def test_a_tie_with_the_best_is_called_a_tie_and_its_interval_explained(full_view, with_p):
+    view = with_p(full_view.board, [0.3])
+    page = Page(render_html(view))
+    said = "kn_subword, needs 0.100 more, too little to tell the two apart on this text."
+    assert said in page.text
+    assert page.text.count("tie 0.100 [") == 1
+    assert view.board.models[1].behind.low > 0
+    assert "Brackets are for one pair alone, ties (not told apart) for all 15 pairs" in page.text
+
+
+def test_where_nothing_is_a_tie_the_page_has_no_mark_and_no_caveat(full_view):
+    page = Page(render_html(full_view))
+    assert "kn_subword, needs 0.100 more." in page.text
+    assert "tie 0." not in page.text
+    assert "Brackets are" not in page.text
 
 
 def test_the_documents_that_the_page_links_to_are_in_the_checkout(page, root):
@@ -208,7 +217,34 @@ def test_the_triangle_holds_every_difference_and_marks_what_is_not_told_apart(fu
     assert shown[2] == ["4", "lstm_subword", "0.200", "0.100", "0.100"]
     assert shown[4] == ["6", "uniform_char", "5.20", "5.10", "5.10", "5.00", "4.70"]
     assert table.count(" not told apart</span>") == 1
-    assert "kn_subword and kn_word (adjusted p = 0.99)." in Page(content).text
+    assert "not told apart on this text: 1 of 15 pairs." in Page(content).text
+    assert "kn_subword and kn_word p = 0.99 Each p is adjusted for all 15 pairs." in named(content)
+
+
+def named(content: str) -> str:
+    """The words of the list of pairs that are not told apart."""
+    start = content.index("<details")
+    return Page(content[start : content.index("</details>")] + "</details>").text
+
+
+def test_many_pairs_are_listed_by_the_better_model_and_folded(full_view, with_p):
+    few, many = (render_html(with_p(full_view.board, [0.1] * n)) for n in (6, 7))
+    assert '<details class="pairs" open>' in few
+    assert '<details class="pairs">' in many
+    assert "not told apart on this text: 7 of 15 pairs." in Page(many).text
+    assert named(many).count("mix_subword and kn_subword p = 0.10 , kn_word p = 0.10 ,") == 1
+    assert named(many).count(" p = 0.10") == 7
+
+
+@pytest.mark.parametrize(("models", "scrolls", "dense"), [(11, 0, 0), (14, 1, 1), (24, 1, 1)])
+def test_a_table_of_many_columns_is_compact_and_says_that_it_scrolls(
+    many_models, models, scrolls, dense
+):
+    content = render_html(View(many_models(models)))
+    assert content.count("it scrolls sideways") == scrolls
+    assert content.count('<div class="scroll boxed dense"') == dense
+    assert content.count('<th class="name" scope="row">') == models - 1
+    assert Page(content).misplaced == []
 
 
 def test_two_models_that_are_told_apart_need_no_table(full_board):
@@ -233,11 +269,29 @@ def test_the_page_explains_the_methods_that_appear_and_no_others(full_view, full
         assert absent not in page, absent
 
 
+def learnt(content: str) -> tuple[str, list[str]]:
+    """The words above the curves, and those of the legend."""
+    above, legend = content[content.index("<h2>How the networks") :].split('<ul class="legend">')[
+        :2
+    ]
+    return Page(above).text, Page(legend.split("</ul>")[0]).text.split()
+
+
 def test_the_legend_of_curves_names_only_tokenizers_of_networks(full_view):
-    content = render_html(full_view)
-    legend = content[content.index("How the networks learnt") :].split("</ul>")[0]
-    words = Page(legend[legend.index("<ul") :]).text.split()
-    assert words == ["char", "subword", "best", "look,", "kept", "from", "above"]
+    words, legend = learnt(render_html(full_view))
+    assert legend == ["char", "subword", "best", "look,", "kept"]
+    assert "from above" not in words
+
+
+@pytest.mark.parametrize(
+    ("curves", "said"),
+    [(2, "net0 from 9.000, net1 from 9.500."), (4, "4 of them, from 9.000 to 10.500.")],
+)
+def test_few_curves_from_above_are_named_and_many_are_counted(full_board, curves, said):
+    drawn = [Curve(f"net{n}", "char", (1.0, 2.0), (9 + n / 2, 1.8)) for n in range(curves)]
+    words, legend = learnt(render_html(View(full_board, tuple(drawn))))
+    assert said in words.replace(" ,", ",")
+    assert legend[-2:] == ["from", "above"]
 
 
 def test_what_is_worth_noticing_stands_on_the_page(full_view):

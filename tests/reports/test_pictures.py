@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from itertools import combinations
 
 from textmill.reports.leaderboard import build
 from textmill.reports.pictures.draw import draw
@@ -63,15 +64,30 @@ def test_frontier_is_what_no_smaller_model_beats(full_view):
 
 
 def test_long_names_are_cut_so_that_the_picture_keeps_its_room(one_metrics, plays):
-    name = "n" * 300
+    name = "n" * 300 + "e" * 300
     board = build([(name, "ngrams")], {name: one_metrics(name, 1.5)}, KEY, plays)
-    for paper, drawn in zip((WIDE, NARROW), _both(View(board)), strict=True):
-        (shown,) = re.findall(r">(n+…)</text>", drawn)
+    for paper, drawn in zip((WIDE, NARROW), _layouts(View(board), "ranking"), strict=True):
+        (shown,) = re.findall(r">(n+…e+)</text>", drawn)
         assert shown == paper.shown(name)
         assert 10 < len(shown) < 60
         assert paper.room([name]) < 0.5 * paper.width
 
 
-def _both(view: View) -> tuple[str, str]:
-    picture = draw(view)["ranking"]
+def test_no_two_ranks_are_printed_over_each_other(many_models):
+    """Of twelve pairs of models of one size whose scores hardly differ."""
+    board = many_models(24)
+    models = [
+        dataclasses.replace(entry, bits_per_byte=1.4 + 0.03 * (n // 2) + 0.002 * (n % 2))
+        for n, entry in enumerate(board.models)
+    ]
+    for drawn in _layouts(View(dataclasses.replace(board, models=tuple(models))), "sizes"):
+        found = re.findall(r'<text [^>]*? x="([\d.]+)" y="([\d.]+)"[^>]*>\d+</text>', drawn)
+        assert len(found) == 24
+        for (x, y), (other_x, other_y) in combinations(found, 2):
+            is_beside = abs(float(x) - float(other_x)) > 10
+            assert is_beside or abs(float(y) - float(other_y)) > 8
+
+
+def _layouts(view: View, name: str) -> tuple[str, str]:
+    picture = draw(view)[name]
     return picture.wide, picture.narrow

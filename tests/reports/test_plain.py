@@ -123,6 +123,16 @@ def test_one_line_names_the_pairs_that_are_not_told_apart(full_view):
     assert line in in_terminal(full_view, 120)
 
 
+def test_a_tie_is_marked_beside_its_interval_and_the_two_are_reconciled(full_view, with_p):
+    tied = with_p(full_view.board, [0.3])
+    for form in (render_markdown(tied), in_terminal(tied, 160)):
+        assert [
+            line.split()[1] for line in form.replace("|", "").splitlines() if "] tie" in line
+        ] == ["kn_subword"]
+        assert "ties (not told apart) for all 15 pairs at once" in form.replace("\\", "")
+        assert "] tie" not in render_markdown(full_view)
+
+
 def test_remarks_are_yellow_in_the_terminal_and_a_list_in_markdown(full_view):
     remark = "Every network was still learning when its steps ran out: more steps would help."
     assert f"- {remark}" in render_markdown(full_view).splitlines()

@@ -76,12 +76,15 @@ class Exposure:
 class Diagnosis:
     """A model under examination; what its kind does not have is empty or None.
 
+    corpus, title: name and title of the text that it learnt from and is examined on.
     gradients: `h`, and an LSTM's `c` -> median norm of the gradient of the loss at t with respect
     to that state at t - k, for k = 1, 2, ...
     """
 
     name: str
     kind: str
+    corpus: str
+    title: str
     tokenizer: str
     gradients: Mapping[str, tuple[float, ...]]
     matrices: tuple[Matrix, ...]

@@ -1,7 +1,7 @@
 """`textmill diagnose`: what is asked of the repository's models, and where the answers go."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from textmill.diagnosis.exposure import exposure
 from textmill.diagnosis.losses import by_frequency, by_position, token_counts
 from textmill.diagnosis.records import Diagnosis, to_csv, to_json
 from textmill.diagnosis.unrolled import TARGETS
-from textmill.lineage.chain import check_model, model_names
+from textmill.lineage.chain import check_model, model_names, source
 from textmill.neural.model import load as load_network
 from textmill.neural.model_files import load_model
 from textmill.ngram.storage import load as load_ngram
@@ -62,7 +62,8 @@ def diagnose(names: Sequence[str], root: Path = Path()) -> list[Diagnosis]:
             where=str(layout.PARAMS),
             next_step=f"name a model: {', '.join(model_names(root))}",
         )
-    return [_diagnose(name, root) for name in chosen]
+    text = source(root)
+    return [_diagnose(name, text, root) for name in chosen]
 
 
 def write(found: Sequence[Diagnosis], folder: Path) -> Iterator[Path]:
@@ -86,7 +87,7 @@ def table(found: Sequence[Diagnosis]) -> Table:
     return shown
 
 
-def _diagnose(name: str, root: Path) -> Diagnosis:
+def _diagnose(name: str, text: Mapping[str, Any], root: Path) -> Diagnosis:
     path = root / layout.summary(name)
     if not path.exists():
         raise UserError(f"{name} has not been scored yet", next_step="dvc repro")
@@ -100,6 +101,8 @@ def _diagnose(name: str, root: Path) -> Diagnosis:
     return Diagnosis(
         name=name,
         kind=summary["kind"],
+        corpus=text["corpus"],
+        title=text["title"],
         tokenizer=summary["tokenizer"],
         positions=by_position(nats_T, lines.doc_offsets),
         frequencies=by_frequency(nats_T, lines.tokens, token_counts(train.tokens, len(vocabulary))),

@@ -7,14 +7,12 @@ find a difference somewhere by luck.
 
 from dataclasses import dataclass
 
-from textmill.reports import wording
+from textmill.reports import ties, wording
 from textmill.reports.records import Entry, Pair
-from textmill.reports.view import View
+from textmill.reports.view import View, how_certain
 from textmill.scoring.permutation import MOST_MODELS
 
 PAIRS_NAMED = 3
-SMALLEST = 0.0005
-"""Bits per byte that the table shows. Less may be certain, and tells no model from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,15 @@ def level(view: View) -> str:
 
 def not_told_apart(view: View) -> tuple[Pair, ...]:
     """The pairs whose adjusted p-value is above the level, or whose difference is nothing."""
-    return tuple(pair for pair in view.board.pairs if _is_same(pair, view))
+    return tuple(pair for pair in view.board.pairs if ties.is_same(pair, view.board))
+
+
+def same_as(view: View) -> dict[str, list[Pair]]:
+    """Those pairs by the name of the better model."""
+    found: dict[str, list[Pair]] = {}
+    for pair in not_told_apart(view):
+        found.setdefault(pair.first, []).append(pair)
+    return found
 
 
 def in_a_line(view: View) -> str:
@@ -62,6 +68,24 @@ def in_a_line(view: View) -> str:
     if more > 0:
         named.append(f"{more} more pairs" if more > 1 else "1 more pair")
     return f"Not told apart {how}: {'; '.join(named)}."
+
+
+def why_both(view: View) -> str:
+    """Why brackets and ties do not say the same; empty where they do."""
+    board = view.board
+    if not any(ties.do_disagree(entry, board) for entry in board.models[1:]):
+        return ""
+    if len(board.pairs) == 1:
+        return "Brackets and test are two methods, which can disagree about a close pair."
+    return (
+        "Brackets are for one pair alone, ties (not told apart) for all "
+        f"{len(board.pairs)} pairs at once: about a close pair they can disagree."
+    )
+
+
+def below(view: View) -> tuple[str, ...]:
+    """What stands below the main table of a plain form: of intervals, of pairs, and of both."""
+    return tuple(filter(None, (how_certain(view), in_a_line(view), why_both(view))))
 
 
 def triangle(view: View) -> tuple[Row, ...]:
@@ -83,20 +107,13 @@ def p_value(value: float) -> str:
     return f"{value:.{3 if value >= 0.001 else 4}f}" if value < 0.095 else f"{value:.2f}"
 
 
-def _is_same(pair: Pair, view: View) -> bool:
-    certainty = view.board.certainty
-    if certainty is None:
-        return False
-    return pair.p_adjusted > 1 - certainty.confidence or abs(pair.difference) < SMALLEST
-
-
 def _cell(pair: Pair, view: View) -> Cell:
-    shown = wording.bits_more(pair.difference)
+    shown, is_same = wording.bits_more(pair.difference), ties.is_same(pair, view.board)
     if pair.difference >= wording.LARGE:
-        return Cell("", shown, _is_same(pair, view), _p(pair))
+        return Cell("", shown, is_same, _p(pair))
     if pair.difference >= 0.9995:
-        return Cell("", f"{pair.difference:.2f}", _is_same(pair, view), _p(pair))
-    return Cell(shown[:-4], shown[-4:], _is_same(pair, view), _p(pair))
+        return Cell("", f"{pair.difference:.2f}", is_same, _p(pair))
+    return Cell(shown[:-4], shown[-4:], is_same, _p(pair))
 
 
 def _p(pair: Pair) -> str:

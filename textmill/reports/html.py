@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from textmill.reports import differences, methods, wording
+from textmill.reports import differences, methods, ties, wording
 from textmill.reports import view as views
 from textmill.reports.page.render import render
 from textmill.reports.pictures.draw import draw
@@ -20,6 +20,8 @@ from textmill.reports.remarks import remarks
 from textmill.reports.view import View
 
 FILES_SHOWN = 6
+NARROW_COLUMNS, WIDE_COLUMNS = 10, 12
+"""Columns of differences that fit a phone, and those that fit a screen with all their digits."""
 GROUPS = {
     "ngrams": "n-gram model",
     "networks": "network",
@@ -46,12 +48,13 @@ def render_html(view: View) -> str:
 def _context(view: View) -> dict[str, Any]:
     board, end = view.board, edge(view) if view.best else 0.0
     roles = tokenizer_roles(view)
+    above = from_above(view) if board.models and view.curves else ()
     return {
         "board": board,
         "text": board.text,
         "best": view.best,
         "second": board.models[1] if len(board.models) > 1 else None,
-        "is_tied": views.is_tied,
+        "tied": [entry for entry in board.models if ties.is_tied(entry, board)],
         "rows": [_row(entry, view, roles) for entry in board.models],
         "roles": roles,
         "groups": {name: GROUPS.get(name, name) for name in _groups(view)},
@@ -65,8 +68,13 @@ def _context(view: View) -> dict[str, Any]:
         "remarks": remarks(view),
         "triangle": differences.triangle(view),
         "same": differences.not_told_apart(view),
+        "same_as": differences.same_as(view),
+        "NARROW_COLUMNS": NARROW_COLUMNS,
+        "WIDE_COLUMNS": WIDE_COLUMNS,
+        "why_both": differences.why_both(view),
         "level": differences.level(view),
-        "from_above": from_above(view) if board.models and view.curves else (),
+        "from_above": above,
+        "first_looks": [curve.bits_per_byte[0] for curve in above],
         "learners": {curve.tokenizer for curve in view.curves},
         **_explained(view),
         "links": [(source, _is_address(source)) for source in board.text.sources],

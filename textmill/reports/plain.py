@@ -79,7 +79,7 @@ def render_markdown(view: View) -> str:
         rows = [[column.text(entry, view) for column in columns] for entry in board.models]
         numbers = [column.is_number and column.key != "behind" for column in columns]
         parts.append(_table([column.heading for column in columns], rows, numbers))
-        parts += filter(None, [views.how_certain(view), _escaped(differences.in_a_line(view))])
+        parts += [_escaped(words) for words in differences.below(view)]
     if noticed := remarks(view):
         parts.append("\n".join(f"- {_escaped(remark)}" for remark in noticed))
     if board.unranked:

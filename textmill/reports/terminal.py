@@ -51,7 +51,7 @@ class TerminalLeaderboard:
         yield Text()
         if view.board.models:
             yield _Fitting(view)
-            for words in (views.how_certain(view), differences.in_a_line(view)):
+            for words in differences.below(view):
                 if words:
                     yield _below(words)
             for remark in remarks(view):

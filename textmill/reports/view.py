@@ -8,7 +8,7 @@ tracks: a time in it would change its hash with every run.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from textmill.reports import wording
+from textmill.reports import ties, wording
 from textmill.reports.curves import Curve
 from textmill.reports.records import Entry, Leaderboard, Perplexity
 
@@ -65,13 +65,24 @@ def perplexity_name(one: Perplexity) -> str:
     return f"{one.name} (adapts)" if one.adapts else one.name
 
 
+def behind(entry: Entry, view: View) -> str:
+    """`0.056 [0.041, 0.071]`, with `tie` behind it where it is one; nothing for the best itself."""
+    if entry.rank == 1:
+        return ""
+    if entry.behind is None:
+        return wording.ABSENT
+    distance = wording.bits_more(entry.behind.difference)
+    mark = " tie" if ties.is_tied(entry, view.board) else ""
+    return f"{distance} {wording.bits_range(entry.behind.low, entry.behind.high)}{mark}"
+
+
 COLUMNS = (
     Column("rank", "#", lambda entry, _: str(entry.rank), 9),
     Column("name", "model", marked_name, 9, is_number=False),
     Column("tokenizer", "tokens", lambda entry, _: entry.tokenizer, 6, is_number=False),
     Column("test", "bits/byte", lambda entry, _: wording.bits(entry.bits_per_byte), 9),
     Column("valid", "valid", lambda entry, _: wording.bits(entry.bits_per_byte_valid), 8),
-    Column("behind", "behind the best", lambda entry, _: behind(entry), 7),
+    Column("behind", "behind the best", behind, 7),
     Column("unknown", "unknown", lambda entry, _: wording.percent(entry.unknown_rate), 3),
     Column("size", "size", lambda entry, _: model_size(entry), 4),
     Column("disk", "on disk", lambda entry, _: wording.size(entry.bytes_on_disk), 2),
@@ -87,21 +98,6 @@ TRAINING = Column(
 def columns(view: View) -> tuple[Column, ...]:
     """The columns of the main table; training time only where facts are given."""
     return (*COLUMNS, TRAINING) if view.facts else COLUMNS
-
-
-def behind(entry: Entry) -> str:
-    """`0.056 [0.041, 0.071]`; nothing for the best itself."""
-    if entry.rank == 1:
-        return ""
-    if entry.behind is None:
-        return wording.ABSENT
-    distance = wording.bits_more(entry.behind.difference)
-    return f"{distance} {wording.bits_range(entry.behind.low, entry.behind.high)}"
-
-
-def is_tied(entry: Entry) -> bool:
-    """Whether the interval of a model that is not the best holds zero or less."""
-    return entry.rank > 1 and entry.behind is not None and entry.behind.low <= 0.0
 
 
 def model_size(entry: Entry) -> str:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 
 import pytest
 
@@ -18,10 +19,11 @@ from textmill.diagnosis.records import (
     to_json,
 )
 from textmill.reports.diagnosis.page import diagnosis_html, row
+from textmill.reports.diagnosis.pictures import span
 from textmill.reports.wording import ABSENT
 
 LSTM = Diagnosis(
-    name="lstm", kind="LSTM, 1 x 2", tokenizer="word",
+    name="lstm", kind="LSTM, 1 x 2", corpus="plays", title="Plays <all>", tokenizer="word",
     gradients={"h": (0.8, 0.4, 0.2), "c": (0.9, 0.81, 0.729)},
     matrices=(Matrix(1, "forget", 1.25, True, ((1.0, 0.0), (0.0, 1.0)), True, 0.7, 1.0),),
     gates=(Gate(1, (0.5, 0.9)),),
@@ -58,6 +60,7 @@ def test_the_page_is_whole_escaped_and_the_same_again():
     for heading in ("How far back a loss is felt", "Recurrent matrices", "On its own text"):
         assert heading in page
         assert heading not in diagnosis_html([MIXTURE])
+    assert "Plays &lt;all&gt;" in page
     assert "1.250" in page
     assert page.count("<svg") == 5
     assert diagnosis_html([MIXTURE]).count("<svg") == 2
@@ -65,8 +68,20 @@ def test_the_page_is_whole_escaped_and_the_same_again():
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_own_texts_of_all_models_share_one_axis():
+    dear = dataclasses.replace(LSTM, name="dear", exposure=Exposure((8.0,), (9.0,), None))
+    low, high = span([LSTM.exposure, dear.exposure])
+    assert (low, high) == pytest.approx((0.0 - 0.45, 9.0 + 0.45))
+    numbers = []
+    for name in ("lstm", "dear"):
+        shown = diagnosis_html([LSTM, dear]).split(f"<h3>{name}</h3>")[1].split("</figure>")[0]
+        numbers.append(re.findall(r">(\d+)</text>", shown)[-5:])
+    assert numbers == [["0", "2", "4", "6", "8"]] * 2
+
+
 def test_files_hold_every_number():
     content = json.loads(to_json(LSTM))
+    assert (content["corpus"], content["title"]) == ("plays", "Plays <all>")
     assert content["gradients"]["c"] == [0.9, 0.81, 0.729]
     assert content["exposure"]["error"] == 0.125
     rows = list(csv.DictReader(io.StringIO(to_csv(LSTM))))

@@ -19,6 +19,7 @@ def diagnosis_html(found: Sequence[Diagnosis]) -> str:
     roles = {one.name: f"series-{index % svg.SERIES}" for index, one in enumerate(found)}
     context = {
         "models": found,
+        "title": found[0].title,
         "rows": [row(one) for one in found],
         "roles": roles,
         "matrices": [(one.name, matrix) for one in found for matrix in one.matrices],
@@ -55,12 +56,13 @@ def _factor(one: Diagnosis, state: str) -> str:
 
 
 def _draw(found: Sequence[Diagnosis], roles: dict[str, str]) -> dict[str, Any]:
+    examined = [one.exposure for one in found if one.exposure]
     with svg.own_style():
         drawn: dict[str, Any] = {
             "positions": pictures.positions(found, roles),
             "frequencies": pictures.frequencies(found, roles),
             "exposure": {
-                one.name: pictures.exposure(one, roles[one.name], number)
+                one.name: pictures.exposure(one, roles[one.name], number, pictures.span(examined))
                 for number, one in enumerate(found)
                 if one.exposure
             },

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
-from textmill.diagnosis.records import Bin, Diagnosis
+from textmill.diagnosis.records import Bin, Diagnosis, Exposure
 from textmill.reports.pictures import svg
 from textmill.reports.pictures.column import column
 from textmill.reports.pictures.svg import colour
@@ -51,13 +51,30 @@ def gates(found: Sequence[Diagnosis], roles: Roles) -> str:
     return svg.to_svg(figure, "gates", "Mean keeping gates: " + ", ".join(means))
 
 
-def exposure(one: Diagnosis, role: str, number: int) -> str:
-    """Nats a token on its own text and, in grey, on the real one, by distance from the prompt."""
+def span(examined: Sequence[Exposure]) -> tuple[float, float]:
+    """One vertical axis for the pictures of all models, so that heights compare among them."""
+    shown = [
+        nats
+        for one in examined
+        for values in (one.own, one.forced)
+        for nats in _in_blocks(values)[1]
+    ]
+    low, high = min(shown, default=0.0), max(shown, default=0.0)
+    margin = 0.05 * (high - low) or 0.1
+    return low - margin, high + margin
+
+
+def exposure(one: Diagnosis, role: str, number: int, axis: tuple[float, float]) -> str:
+    """Nats a token on its own text and, in grey, on the real one, by distance from the prompt.
+
+    axis: lower and upper end of the vertical axis, as `span` gives them.
+    """
     figure, axes = column("tokens after the prompt", "nats a token")
     assert one.exposure is not None
     for values, paint in ((one.exposure.forced, "muted"), (one.exposure.own, role)):
         axes.plot(*_in_blocks(values), color=colour(paint), linewidth=2, marker="o", markersize=3)
     axes.set_xlim(left=0)
+    axes.set_ylim(*axis)
     own, forced = one.exposure.means
     words = f"{one.name}: {own:.2f} nats a token on its own text, {forced:.2f} on the real one"
     return svg.to_svg(figure, f"exposure-{number}", words)

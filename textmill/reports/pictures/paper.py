@@ -33,9 +33,15 @@ class Paper:
     letters: float
 
     def shown(self, name: str) -> str:
-        """The name, cut where it would take more than two fifths of the width."""
+        """The name, of one that would take more than two fifths of the width only both ends.
+
+        What tells models of one family apart is often the end: `my_lstm_two…r_3`.
+        """
         most = int(0.4 * self.width / (LETTER * self.letters))
-        return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+        end = most // 3
+        if len(name) <= most:
+            return name
+        return f"{name[: most - 1 - end]}\N{HORIZONTAL ELLIPSIS}{name[-end:]}"
 
     def room(self, names: Iterable[str]) -> float:
         """Width of the longest name as shown, with a little air."""

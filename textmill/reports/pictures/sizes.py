@@ -1,8 +1,12 @@
 """Size against quality: what a model weighs on disk, and what it makes of the test text."""
 
+from matplotlib.axes import Axes
+
 from textmill.reports import wording
 from textmill.reports.pictures import svg
+from textmill.reports.pictures.labels import Box, beside
 from textmill.reports.pictures.paper import (
+    LETTER,
     MARKERS,
     OTHER_MARKER,
     Paper,
@@ -14,6 +18,9 @@ from textmill.reports.pictures.paper import (
 from textmill.reports.pictures.svg import colour
 from textmill.reports.records import Entry
 from textmill.reports.view import View
+
+MARK = 0.75
+"""Size of a mark, that of letters being 1."""
 
 
 def sizes(view: View, paper: Paper) -> str:
@@ -52,23 +59,45 @@ def sizes(view: View, paper: Paper) -> str:
             [entry.bytes_on_disk],
             [entry.bits_per_byte],
             marker=MARKERS.get(entry.group, OTHER_MARKER),
-            markersize=0.75 * paper.letters,
+            markersize=MARK * paper.letters,
             color=colour(roles[entry.tokenizer]),
             markeredgewidth=0,
         )
-        axes.annotate(
-            str(entry.rank),
-            (entry.bytes_on_disk, entry.bits_per_byte),
-            (0.65 * paper.letters, 0.45 * paper.letters),
-            textcoords="offset points",
-            fontsize=0.9 * paper.letters,
-            color=colour("ink"),
-        )
+    _number(axes, models, paper)
     description = "Size on disk and bits per byte: " + ", ".join(
         f"{entry.name} {wording.size(entry.bytes_on_disk)} {wording.bits(entry.bits_per_byte)}"
         for entry in models
     )
     return svg.to_svg(figure, f"sizes-{paper.name}", description)
+
+
+def _number(axes: Axes, models: list[Entry], paper: Paper) -> None:
+    """The rank beside every mark, with a thin line to it where it had to go further off."""
+    marks = []
+    for entry in models:
+        x, y = axes.transData.transform((entry.bytes_on_disk, entry.bits_per_byte))
+        marks.append(Box(x, y, MARK * paper.letters, MARK * paper.letters))
+    size = 0.9 * paper.letters
+    labels = [(LETTER * len(str(entry.rank)) * size, 0.85 * size) for entry in models]
+    corners = axes.transAxes.transform([(0, 0), (1, 1)])
+    (x, y), (width, height) = corners.mean(axis=0), corners[1] - corners[0]
+    places = beside(marks, labels, Box(x, y, width, height))
+    for entry, mark, place in zip(models, marks, places, strict=True):
+        line = {"arrowstyle": "-", "color": colour("muted"), "linewidth": 0.6, "shrinkB": 0}
+        is_far = abs(place.x - mark.x) > place.width + mark.width or (
+            abs(place.y - mark.y) > place.height + mark.height
+        )
+        axes.annotate(
+            str(entry.rank),
+            (entry.bytes_on_disk, entry.bits_per_byte),
+            (place.x - mark.x, place.y - mark.y),
+            textcoords="offset points",
+            horizontalalignment="center",
+            verticalalignment="center_baseline",
+            fontsize=size,
+            color=colour("ink"),
+            arrowprops=line if is_far else None,
+        )
 
 
 def frontier(models: list[Entry]) -> list[Entry]:
