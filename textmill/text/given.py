@@ -44,7 +44,7 @@ def _bytes_of(source: str) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(
             f'there is no file "{source}"',
-            next_step="name the model, then a file; a sentence: echo We must | textmill score MODEL -",
+            next_step="name the model, then a file, or - for standard input: echo We must | ...",
         ) from None
     except BROKEN as error:
         if not is_damage(error):
