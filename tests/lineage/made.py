@@ -141,12 +141,12 @@ FACTS = {
 }
 
 
-def make_repository(path: Path, **changes) -> Path:
-    """Write the repository. changes: model -> nats a byte, instead of the usual."""
+def make_repository(path: Path, *, text: str = "tale", **changes) -> Path:
+    """Write the repository of a text. changes: model -> nats a byte, instead of the usual."""
     (path / "dvc.yaml").write_text(GRAPH)
     (path / ".dvcignore").write_text(".*.part\n")
     rates = {**NATS_A_BYTE, **changes}
-    raw = "".join(f"line {number} of the tale\n" for number in range(LINES))
+    raw = "".join(f"line {number} of the {text}\n" for number in range(LINES))
     (path / "data/raw/files").mkdir(parents=True)
     (path / "data/raw/files/tales.txt").write_text(raw)
     sha256 = hashlib.sha256(raw.encode()).hexdigest()
@@ -213,7 +213,8 @@ def _clean(path, raw):
         write_table(path / f"data/clean/{split}.arrow", table)
     splits = ("train", "valid", "test")
     summary_ = {name: dict.fromkeys(splits, value) for name, value in sizes.items()}
-    summary_["sha256"] = {split: hashlib.sha256(split.encode()).hexdigest() for split in splits}
+    hashes = {split: hashlib.sha256(f"{split} {raw}".encode()).hexdigest() for split in splits}
+    summary_["sha256"] = hashes
     write_json(path / "data/clean/summary.json", summary_)
     write_json(path / layout.CLEAN_METRICS, {"bytes": summary_["bytes"]})
     return summary_

@@ -64,6 +64,23 @@ def repository(made: Path, empty_store: Path) -> Path:
 
 
 @pytest.fixture
+def change_text(repository: Path, tmp_path: Path):
+    """Give the repository's corpus another text, and keep the store."""
+
+    def change(**rates) -> None:
+        store = [repository / name for name in ("mlflow.db", "mlruns")]
+        for path in store:
+            path.rename(tmp_path / path.name)
+        shutil.rmtree(repository)
+        repository.mkdir()
+        make_repository(repository, text="story", **rates)
+        for path in store:
+            (tmp_path / path.name).rename(path)
+
+    return change
+
+
+@pytest.fixture
 def content():
     """All that a repository's store holds: rows of every table, and artifact files by bytes."""
 

@@ -1,5 +1,6 @@
 """Live curves: a training's run while it trains, and what becomes of it afterwards."""
 
+import json
 import os
 import shutil
 import signal
@@ -71,6 +72,8 @@ def test_a_run_grows_with_the_history(repository, training, runs, steps):
     run = the_run(runs, repository)
     assert run.info.status == "RUNNING"
     assert run.data.tags[tags.FINGERPRINT] == training.fingerprint
+    board = json.loads((repository / "reports/leaderboard.json").read_text())
+    assert run.data.tags[tags.KEY] == board["comparison_key"]
     assert run.data.tags[tags.PID] == str(os.getpid())
     assert run.data.tags[tags.HOST] == socket.gethostname()
     assert steps(repository, run) == [10]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from textmill.tracking import views
+from textmill.lineage.publication import publication
+from textmill.tracking import tags, views
 from textmill.tracking.publish import publish
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +26,13 @@ FAILURES = ("Uncaught", "Unhandled", "Failed to load resource")
 
 
 @pytest.fixture
-def site(repository, wait_until_served, tmp_path):
-    """`make ui` over a published repository: its address, the view's address; ended by Ctrl-C."""
+def site(repository, change_text, wait_until_served, tmp_path):
+    """`make ui` over a repository: its address, the view's address; ended by Ctrl-C.
+
+    Published are the models of two texts, which the corpus had one after the other.
+    """
+    publish(repository)
+    change_text(kn3=1.0, lstm=1.1, unigram=1.5, mix=0.9)
     publish(repository)
     log = (tmp_path / "server.log").open("w+")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
@@ -76,8 +82,10 @@ def text_of(tmp_path):
 
 def test_the_pages_open_and_show_bits_per_byte(site, text_of, runs, client, repository):
     address, view = site
-    by_name = runs(repository)
-    models = [run for run in by_name.values() if "bits_per_byte" in run.data.metrics]
+    key = publication(repository).comparison_key
+    measured = [run for run in runs.all(repository) if "bits_per_byte" in run.data.metrics]
+    models = [run for run in measured if run.data.tags[tags.KEY] == key]
+    assert len(measured) == 2 * len(models) == 8
     experiment = models[0].info.experiment_id
     assert view == views.address(address, experiment)
 
@@ -86,8 +94,8 @@ def test_the_pages_open_and_show_bits_per_byte(site, text_of, runs, client, repo
     best_first = sorted(models, key=lambda run: run.data.metrics["bits_per_byte"])
     places = [table.index(f" {run.info.run_name} ") for run in best_first]
     assert places == sorted(places)
-    for run in models:
-        assert repr(run.data.metrics["bits_per_byte"])[:7] in table
+    for run in measured:
+        assert (repr(run.data.metrics["bits_per_byte"])[:7] in table) == (run in models)
 
     charts = text_of(f"{view}&compareRunsMode=CHART")
     assert "bits_per_byte" in charts

@@ -246,7 +246,7 @@ def test_doubles_made_by_two_machines_are_one_again(repository, client, runs, co
 def test_who_creates_second_finds_the_first(repository, client):
     """Between looking and creating another machine was faster: the older run is returned."""
     with opened(repository) as store:
-        experiment = runs_module.experiment(store, "textmill/tales", "note")
+        experiment = runs_module.experiment(store, "textmill/tales", "note", "key")
         first = runs_module.create(store, experiment, "kn3", {tags.IDENTITY: "x"})
         second = runs_module.create(store, experiment, "kn3", {tags.IDENTITY: "x"})
         assert second.info.run_id == first.info.run_id
@@ -356,6 +356,23 @@ def test_the_experiment_opens_as_model_training_and_says_how_to_read_it(reposito
     experiment = client(repository).get_experiment_by_name("textmill/tales")
     assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     assert "Lower is better" in experiment.tags["mlflow.note.content"]
+
+
+def test_the_saved_view_has_the_models_of_the_text_published_last(repository, client, change_text):
+    def shown():
+        ours = client(repository)
+        experiment = ours.get_experiment_by_name("textmill/tales")
+        view = json.loads(experiment.tags["mlflow.sharedViewState.leaderboard"])
+        condition = json.loads(view["state"])["searchFilter"]
+        found = ours.search_runs([experiment.experiment_id], condition)
+        return {run.info.run_id for run in found if run.data.tags[tags.ROLE] == tags.CHILD}
+
+    seen = [{one.run_id for one in publish(repository).models}]
+    assert shown() == seen[0]
+    change_text()
+    seen.append({one.run_id for one in publish(repository).models})
+    assert shown() == seen[1]
+    assert not seen[0] & seen[1]
 
 
 def test_long_parameters_are_cut_with_a_word(repository, runs):

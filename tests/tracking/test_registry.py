@@ -131,6 +131,111 @@ def test_a_champion_of_another_text_is_not_compared(repository, client, holder):
     assert holder(repository, "champion") == "mix"
 
 
+def aliases(client, repository):
+    """Alias -> name of its model and its comparison key."""
+    ours = client(repository)
+    found = {}
+    for alias, number in ours.get_registered_model(NAME).aliases.items():
+        marks = ours.get_model_version(NAME, number).tags
+        found[alias] = (marks["textmill.model"], marks["textmill.comparison_key"])
+    return found
+
+
+def test_each_test_text_has_a_champion_of_its_own(
+    repository, client, tmp_path, content, change_text
+):
+    """Also after texts were changed to and fro, with what was promoted meanwhile."""
+    first = publication(repository).comparison_key
+    publish(repository)
+    worst = version_of(client, repository, "unigram").version
+    client(repository).set_registered_model_alias(NAME, "champion", worst)
+    assert promote("kn3", repository).promoted
+    kept = tmp_path / "kept"
+    shutil.copytree(repository, kept, ignore=shutil.ignore_patterns("mlflow.db", "mlruns"))
+
+    change_text(lstm=1.0)
+    second = publication(repository).comparison_key
+    assert first != second
+    refused = promoted_before_it_is_published(repository)
+    assert refused.next_step == "textmill publish"
+    publish(repository)
+    assert aliases(client, repository) == {
+        "baseline": ("kn3", second),
+        "champion": ("lstm", second),
+        f"champion-{first[:8]}": ("kn3", first),
+    }
+    verdict = promote("mix", repository)
+    assert "against the champion lstm" in verdict.reason
+    before = content(repository)
+    publish(repository)
+    assert content(repository) == before
+
+    shutil.copytree(kept, repository, dirs_exist_ok=True)
+    verdict = promote("mix", repository)
+    assert not verdict.promoted
+    assert f"comparison keys {first[:8]} and {second[:8]}" in verdict.reason
+    assert "-> textmill publish" in verdict.reason
+    publish(repository)
+    assert aliases(client, repository) == {
+        "baseline": ("kn3", first),
+        "champion": ("kn3", first),
+        f"champion-{second[:8]}": ("lstm", second),
+    }
+
+
+def promoted_before_it_is_published(repository):
+    with pytest.raises(UserError, match="is not in the registry textmill-tales yet") as refused:
+        promote("kn3", repository)
+    return refused.value
+
+
+def test_a_contaminated_text_has_no_champion_of_another_one(repository, client, change_text):
+    first = publication(repository).comparison_key
+    publish(repository)
+    change_text()
+    contaminate(repository)
+    publish(repository)
+    assert aliases(client, repository).keys() == {"baseline", f"champion-{first[:8]}"}
+
+
+@pytest.mark.parametrize("cut", ["set_registered_model_alias", "delete_registered_model_alias"])
+@pytest.mark.parametrize("calls", [0, 1])
+def test_changing_champions_may_break_off(
+    repository, client, tmp_path, monkeypatch, change_text, cut, calls
+):
+    class Stopped(Exception):
+        pass
+
+    left = calls
+    method = getattr(MlflowClient, cut)
+
+    def counting(*arguments):
+        nonlocal left
+        if not left:
+            raise Stopped
+        left -= 1
+        return method(*arguments)
+
+    publish(repository)
+    chosen = version_of(client, repository, "kn3").version
+    client(repository).set_registered_model_alias(NAME, "champion", chosen)
+    kept = tmp_path / "kept"
+    shutil.copytree(repository, kept, ignore=shutil.ignore_patterns("mlflow.db", "mlruns"))
+    first = publication(repository).comparison_key
+    change_text()
+    second = publication(repository).comparison_key
+    publish(repository)
+    shutil.copytree(kept, repository, dirs_exist_ok=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, cut, counting)
+        with pytest.raises(Stopped):
+            publish(repository)
+    publish(repository)
+    found = aliases(client, repository)
+    assert found["champion"] == ("kn3", first)
+    assert found[f"champion-{second[:8]}"] == ("mix", second)
+
+
 def version_of(client, repository, model):
     found = client(repository).search_model_versions(f"name = '{NAME}'")
     (version,) = [one for one in found if one.tags["textmill.model"] == model]

@@ -16,7 +16,9 @@ text."""
 def of_experiment(title: str, corpus: str) -> str:
     """How to read the experiment of a corpus."""
     return f"""\
-**{title}** (`{corpus}`): language models of one text, ranked on one scale.
+**{title}** (`{corpus}`): language models of one text, ranked on one scale. The saved view
+"Leaderboard" has these alone. Models of earlier texts, cleaning or splits of `{corpus}` stay in the
+experiment, below other parent runs. Numbers compare only below one parent run.
 
 {HOW_TO_READ}
 
@@ -29,8 +31,9 @@ def of_leaderboard(board: Leaderboard) -> str:
     """How to read a parent run: what its children have in common."""
     test = board.text.splits["test"]
     return f"""\
-Every run below was measured on the same {test.bytes:,} bytes of test text ({test.lines:,} lines),
-so any two of them compare. Comparison key: `{board.comparison_key}`.
+**{board.text.title}** (`{board.text.corpus}`). Every run below was measured on the same
+{test.bytes:,} bytes of test text ({test.lines:,} lines), so any two of them compare.
+Comparison key: `{board.comparison_key}`.
 
 {HOW_TO_READ}
 

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textmill.base.errors import UserError
+from textmill.base.files import read_record
 from textmill.lineage.publication import curve
 from textmill.repository import layout
 from textmill.repository.fingerprints import input_fingerprint
 from textmill.repository.stages import lookup, read_stages, read_yaml
+from textmill.scoring.comparison import comparison_key
 from textmill.tracking.processes import is_same, started
 
 if TYPE_CHECKING:
@@ -78,8 +80,9 @@ class Follower:
 
         with opened(self.root) as store:
             self.store = store
-            self.experiment_id = self._experiment()
-            marks = {tags.MODEL: model, tags.ORIGIN: tags.RUN}
+            key = self._comparison_key()
+            self.experiment_id = self._experiment(key)
+            marks = {tags.MODEL: model, tags.ORIGIN: tags.RUN, tags.KEY: key}
             run = live.take(store, self.experiment_id, fingerprint, model, marks)
         self.trainings[fingerprint] = Followed(model, history, run.info.run_id if run else None)
 
@@ -122,7 +125,12 @@ class Follower:
                     self.store.client.set_terminated(followed.run_id, status)
             followed.run_id = None
 
-    def _experiment(self) -> str:
+    def _comparison_key(self) -> str:
+        """Under which the models that train now will be measured."""
+        cleaned = read_record(self.root / layout.CLEAN_SUMMARY, "sha256")
+        return comparison_key(cleaned["sha256"]["test"])
+
+    def _experiment(self, key: str) -> str:
         from textmill.lineage import notes  # noqa: PLC0415
         from textmill.tracking import runs  # noqa: PLC0415
 
@@ -130,7 +138,7 @@ class Follower:
         corpus = lookup(params, "corpus")
         note = notes.of_experiment(lookup(params, f"corpora.{corpus}").get("title", corpus), corpus)
         assert self.store is not None
-        return runs.experiment(self.store, runs.experiment_name(corpus), note)
+        return runs.experiment(self.store, runs.experiment_name(corpus), note, key)
 
     def _models(self) -> dict[str, str]:
         """Input fingerprint -> network, of every training that could run now."""

@@ -38,7 +38,7 @@ def is_written_by_another(run: Run) -> bool:
 
 
 def take(
-    store: Store, experiment_id: str, fingerprint: str, name: str, create_marks: dict[str, str]
+    store: Store, experiment_id: str, fingerprint: str, name: str, marks: dict[str, str]
 ) -> Run | None:
     """The run of a training for this process to write: one left behind, or a new one.
 
@@ -48,12 +48,12 @@ def take(
     if any(tags.IDENTITY in run.data.tags for run in found):
         return None
     if not found:
-        marks = {**create_marks, tags.FINGERPRINT: fingerprint}
-        return runs.create_unnamed(store, experiment_id, name, marks)
+        known = {**marks, tags.FINGERPRINT: fingerprint}
+        return runs.create_unnamed(store, experiment_id, name, known)
     run = found[0]
     if run.info.status == "RUNNING" and not is_abandoned(run):
         return None
-    own = [RunTag(tag, value) for tag, value in own_marks().items()]
+    own = [RunTag(tag, value) for tag, value in {**marks, **own_marks()}.items()]
     store.client.log_batch(run.info.run_id, tags=own)
     store.client.update_run(run.info.run_id, status="RUNNING")
     return run

@@ -89,9 +89,7 @@ def _run(store: Store, version: ModelVersion) -> Run | None:
 def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelVersion) -> Verdict:
     holder = champion.tags.get(tags.MODEL, f"version {champion.version}")
     if why := _incomparable(candidate, champion):
-        return Verdict(
-            False, f"{model} and the champion {holder} {why}, so neither is better{ANEW}"
-        )
+        return Verdict(False, f"{model} and the champion {holder} {why}")
     ours, theirs = _run(store, candidate), _run(store, champion)
     if ours is None or theirs is None:
         raise UserError(
@@ -113,17 +111,19 @@ def _compare(store: Store, model: str, candidate: ModelVersion, champion: ModelV
 
 
 def _incomparable(candidate: ModelVersion, champion: ModelVersion) -> str:
-    """Why two versions cannot be compared; empty where they can."""
+    """Why two versions cannot be compared, and what to do; empty where they can."""
     ours, theirs = candidate.tags[tags.KEY], champion.tags.get(tags.KEY)
     if theirs is None:
-        return "cannot be compared: textmill did not register the latter"
+        return f"cannot be compared: textmill did not register the latter{ANEW}"
     if ours != theirs:
         return (
             "were measured on different texts or by different protocols (comparison keys "
-            f"{ours[:8]} and {theirs[:8]})"
+            f"{ours[:8]} and {theirs[:8]}), so neither is better\n"
+            "  -> textmill publish   (each test text has a champion of its own)"
         )
     if champion.tags.get(tags.CONTAMINATED) == "true":
-        return "cannot be compared: the latter learnt from text in which the test text stands"
+        why = "the latter learnt from text in which the test text stands"
+        return f"cannot be compared: {why}{ANEW}"
     return ""
 
 

@@ -98,7 +98,8 @@ def _settle(store: Store, record: Publication, root: Path) -> Outcome:
 def _publish_once(store: Store, record: Publication, root: Path) -> Outcome:
     """Look what is there and add what is not."""
     name = runs.experiment_name(record.corpus)
-    experiment_id = runs.experiment(store, name, notes.of_experiment(record.title, record.corpus))
+    note = notes.of_experiment(record.title, record.corpus)
+    experiment_id = runs.experiment(store, name, note, record.comparison_key)
     found = _published(store, experiment_id, record)
     parent = _parent(store, experiment_id, record, found.get(record.identity), root)
     checkout = models.checkout_marks(root)

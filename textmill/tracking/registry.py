@@ -1,8 +1,10 @@
 """The registry: one registered model a corpus, a version for each model, two aliases.
 
-`baseline` is the best n-gram and moves with it. `champion` is set once, to the best model, and
-from then on only by `textmill promote`. Both choices are made on the validation text. A model that
-was deleted in MLflow comes back under a new version.
+`baseline` is the best n-gram and moves with it. `champion` is set once for every test text, to the
+best model, and from then on only by `textmill promote`. Both choices are made on the validation
+text. Models measured on different test texts do not compare, so when that text changes its champion
+steps aside under the alias `champion-KEY`, and is champion again when the text comes back. A model
+that was deleted in MLflow comes back under a new version.
 """
 
 from collections.abc import Mapping, Set
@@ -22,6 +24,11 @@ BASELINE, CHAMPION = "baseline", "champion"
 def name_of(corpus: str) -> str:
     """Of the registered model."""
     return f"textmill-{corpus}"
+
+
+def _kept_as(comparison_key: str) -> str:
+    """Alias of the champion of a test text that is not today's."""
+    return f"{CHAMPION}-{comparison_key[:8]}"
 
 
 def publish(
@@ -59,6 +66,7 @@ def _set_aliases(
     store: Store, name: str, publication: Publication, known: Mapping[str, ModelVersion]
 ) -> None:
     """Nobody becomes champion on a test text that stands in the training text."""
+    _change_champions(store, name, publication)
     aliases = store.client.get_registered_model(name).aliases
     wanted = {BASELINE: publication.baseline}
     if CHAMPION not in aliases and not publication.contaminated:
@@ -67,6 +75,21 @@ def _set_aliases(
         version = known.get(publication.identities.get(model, "")) if model else None
         if version and str(aliases.get(alias)) != str(version.version):
             store.client.set_registered_model_alias(name, alias, version.version)
+
+
+def _change_champions(store: Store, name: str, publication: Publication) -> None:
+    """A champion of another test text steps aside; the one that today's had before comes back."""
+    client, key = store.client, publication.comparison_key
+    holder = champion(store, publication.corpus)
+    theirs = holder.tags.get(tags.KEY, key) if holder else key
+    if holder and theirs != key:
+        client.set_registered_model_alias(name, _kept_as(theirs), holder.version)
+        client.delete_registered_model_alias(name, CHAMPION)
+        holder = None
+    kept = client.get_registered_model(name).aliases.get(_kept_as(key))
+    if kept and holder is None:
+        client.set_registered_model_alias(name, CHAMPION, str(kept))
+        client.delete_registered_model_alias(name, _kept_as(key))
 
 
 def versions(store: Store, name: str) -> dict[str, ModelVersion]:
@@ -120,8 +143,9 @@ def _registered(store: Store, name: str, publication: Publication) -> None:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
     about = (
-        f"Models of {publication.title}. Weights are with DVC: the tags of a version name their "
-        "path and md5. `baseline` is the best n-gram; `champion` moves by `textmill promote`."
+        f"Models of the corpus `{publication.corpus}`. Weights are with DVC: the tags of a version "
+        "name their path and md5. `baseline` is the best n-gram of the text published last; "
+        "`champion` is that text's too and moves by `textmill promote`."
     )
     try:
         store.client.create_registered_model(name, description=about)

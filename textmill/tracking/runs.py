@@ -37,13 +37,16 @@ def experiments(store: Store) -> list[str]:
             return found
 
 
-def experiment(store: Store, name: str, note: str) -> str:
-    """Id of the experiment, created or, where somebody deleted it, restored."""
+def experiment(store: Store, name: str, note: str, comparison_key: str) -> str:
+    """Id of the experiment, created or, where somebody deleted it, restored.
+
+    comparison_key: of the runs that its saved view shows.
+    """
     found = known_experiment(store, name)
     marks = {
         tags.KIND_OF_EXPERIMENT: tags.MODEL_TRAINING,
         tags.NOTE: note,
-        views.TAG: views.saved_view(),
+        views.TAG: views.saved_view(comparison_key),
     }
     if found is None:
         return _create_experiment(store, name, marks)

@@ -2,10 +2,13 @@
 
 MLflow shows no metric until it is told to. It keeps saved views as tags of the experiment and
 lists them under "Views"; this one is always there, and `make ui` prints an address that opens it.
+An experiment keeps the runs of every test text that its corpus ever had, and numbers compare under
+one comparison key only, so the view has the runs of today's.
 """
 
 import json
 
+from textmill.tracking import tags
 from textmill.tracking.store import shown
 
 HOST, PORT = "127.0.0.1", 5000
@@ -23,9 +26,14 @@ COLUMNS = (
 )
 
 
-def saved_view() -> str:
+def saved_view(comparison_key: str) -> str:
     """The tag's value, as MLflow's own button "Save as new view" writes it."""
-    state = {"orderByKey": RANKED_BY, "orderByAsc": True, "selectedColumns": COLUMNS}
+    state = {
+        "searchFilter": f"tags.`{tags.KEY}` = '{comparison_key}'",
+        "orderByKey": RANKED_BY,
+        "orderByAsc": True,
+        "selectedColumns": COLUMNS,
+    }
     view = {"name": "Leaderboard", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)}
     return json.dumps(view)
 
