@@ -96,7 +96,7 @@ def test_a_right_entry_becomes_a_frozen_object():
         (
             NgramConfig,
             {"tokenizer": "t", "method": "kneserney", "order": 2},
-            '"method" is \'kneserney\', not one of uniform, maximum_likelihood, additive, good_turing, absolute_discounting, witten_bell, kneser_ney, jelinek_mercer, stupid_backoff, imported; did you mean "kneser_ney"?',
+            '"method" is \'kneserney\', not one of uniform, maximum_likelihood, additive, good_turing, absolute_discounting, witten_bell, kneser_ney, jelinek_mercer, stupid_backoff; did you mean "kneser_ney"?',
         ),
         (
             NgramConfig,
