@@ -6,7 +6,7 @@ export OWN_TEXT := $(value TEXT)
 export OWN_CORPUS := $(value CORPUS)
 TEXT_GIVEN := $(filter-out undefined,$(origin TEXT))
 CORPUS_GIVEN := $(filter-out undefined,$(origin CORPUS))
-unexport TEXT CORPUS
+unexport TEXT CORPUS TARGETS CORES FORCE
 # Where containers set this, every process would compile all that it imports, as none may keep it.
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -25,8 +25,8 @@ help: ## Show this list
 
 TELL_IT_GOES_ON = trap 'echo "textmill: interrupted; make $@ goes on from there" >&2' INT
 
-TAKEN = TEXT CORPUS TARGETS CORES FORCE PYTHON WORKERS
-UNKNOWN = $(strip $(foreach name,$(filter-out $(TAKEN),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
+override TAKEN := TEXT CORPUS TARGETS CORES FORCE PYTHON WORKERS
+override UNKNOWN := $(strip $(foreach name,$(filter-out $(TAKEN) TAKEN UNKNOWN,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 $(if $(UNKNOWN),$(error there is no $(UNKNOWN)=: make takes $(TAKEN), in capitals))
 
 run: .venv/run.stamp ## Install, run the pipeline, print the leaderboard
@@ -52,7 +52,7 @@ long: .venv/run.stamp ## Train the subword LSTM for about an hour, until it alon
 flow: export OWN_TARGETS := $(value TARGETS)
 flow: export OWN_CORES := $(value CORES)
 flow: .venv/run.stamp ## Run the pipeline as a Prefect flow: TARGETS="stage ..." CORES=n FORCE=1
-	set -f; python -m flows.command $$OWN_TARGETS $(if $(value CORES),--cores="$$OWN_CORES") $(if $(FORCE),--force)
+	set -f; python -m flows.command $$OWN_TARGETS $(if $(value CORES),--cores="$$OWN_CORES") $(if $(value FORCE),--force)
 	$(if $(value TARGETS),,textmill leaderboard)
 
 serve: .venv/run.stamp ## Prefect's server, schedule and worker on this machine, until Ctrl-C

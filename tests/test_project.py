@@ -140,6 +140,14 @@ def test_a_variable_that_make_does_not_know_is_refused(root, given):
     assert f"there is no {given.split('=')[0]}=: make takes TEXT CORPUS" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["TEXT", "CORPUS", "TARGETS", "CORES", "FORCE"])
+def test_make_reads_nothing_into_what_is_given(root, tmp_path, name):
+    given = f"{name}=$(shell touch {tmp_path / 'made'})"
+    for target in ("run", "flow"):
+        subprocess.run(["make", "-n", target, given], cwd=root, capture_output=True, check=True)
+    assert not (tmp_path / "made").exists()
+
+
 def test_what_the_pages_import_is_there(root):
     """Documentation that is newer or older than the code would send people astray."""
     pages = [root / "README.md", *(root / "docs").glob("*.md")]

@@ -1,16 +1,19 @@
 """`textmill compare`: a few models, their differences, and how certain these are."""
 
+import io
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from textmill.base.errors import UserError
 from textmill.base.files import read_json, read_table, write_json, write_table
 from textmill.cli.main import app
-from textmill.lineage.comparing import compare
+from textmill.lineage import comparing
+from textmill.lineage.comparing import compare, table
 from textmill.reports.certainty import line_scores
 from textmill.repository import layout
 from textmill.scoring.permutation import every_pair
@@ -45,8 +48,8 @@ def test_of_more_models_every_pair_is_there_and_adjusted_for_these(made):
 
 
 def test_models_that_give_the_same_are_not_told_apart(made):
-    table = read_table(made / layout.scores("kn3") / "test.arrow")
-    write_table(made / layout.scores("lstm") / "test.arrow", table)
+    scored = read_table(made / layout.scores("kn3") / "test.arrow")
+    write_table(made / layout.scores("lstm") / "test.arrow", scored)
     summary = read_json(made / layout.summary("kn3"))
     write_json(made / layout.summary("lstm"), {**summary, "name": "lstm"})
     (one,) = compare(["lstm", "kn3"], made)
@@ -75,11 +78,46 @@ def test_what_cannot_be_compared_is_named(made):
         compare(["kn3", "lstm"], made)
 
 
+def test_scores_that_are_not_those_of_the_summary_are_refused(made):
+    scored = read_table(made / layout.scores("unigram") / "test.arrow")
+    write_table(made / layout.scores("lstm") / "test.arrow", scored)
+    with pytest.raises(UserError, match=r"scores/lstm: they give .* bits per byte, and their summ"):
+        compare(["kn3", "lstm"], made)
+    write_table(made / layout.scores("lstm") / "test.arrow", scored.drop_columns(["doc", "bytes"]))
+    with pytest.raises(UserError, match="the scores of lstm lack bytes, doc"):
+        compare(["kn3", "lstm"], made)
+    change(made, "lstm", test={})
+    with pytest.raises(UserError, match="lstm has no bits per byte to compare"):
+        compare(["kn3", "lstm"], made)
+
+
+def test_more_models_than_are_tested_are_refused(made, monkeypatch):
+    monkeypatch.setattr(comparing, "MOST_MODELS", 2)
+    with pytest.raises(UserError, match="3 models are too many"):
+        compare(["unigram", "lstm", "kn3"], made)
+
+
+def test_a_narrow_terminal_folds_names_and_cuts_no_number(made):
+    found = compare(["unigram", "lstm", "kn3"], made)
+    console = Console(width=72, record=True, file=io.StringIO())
+    console.print(table(found))
+    text = console.export_text()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    for one in found:
+        assert f"[{one.low:.3f}, {one.high:.3f}]" in text
+
+
 def test_a_short_text_says_how_many_lines_it_has(made):
     for name in ("kn3", "lstm"):
         path = made / layout.scores(name) / "test.arrow"
         write_table(path, pa.Table.from_batches(read_table(path).slice(0, 40).to_batches()))
-    with pytest.raises(UserError, match="the test text has 40 lines, too few"):
+    for name in ("kn3", "lstm"):
+        scored = read_table(made / layout.scores(name) / "test.arrow")
+        nats = sum(scored[part].to_numpy().sum() for part in ("nats_tokens", "nats_spelling"))
+        summary = read_json(made / layout.summary(name))
+        bits = nats / (scored["bytes"].to_numpy().sum() * np.log(2))
+        change(made, name, test={**summary["test"], "bits_per_byte": bits})
+    with pytest.raises(UserError, match="lines of the test text: 40, too few"):
         compare(["kn3", "lstm"], made)
 
 
@@ -88,7 +126,9 @@ def test_the_command_prints_a_line_for_every_pair_and_json(made, monkeypatch):
     done = CliRunner().invoke(app, ["compare", "lstm", "kn3", "unigram"])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["better", "worse", "bits/byte", "difference", "p", "adjusted"]
+    assert lines[0].split() == [
+        "better", "worse", "bits/byte", "difference", "p", "adjusted", "told", "apart",
+    ]  # fmt: skip
     assert len(lines) == 5
     assert lines[-1].startswith("Told apart: adjusted p of at most 0.05 for these 3 pairs.")
     told = json.loads(CliRunner().invoke(app, ["compare", "lstm", "kn3", "--json"]).stdout)

@@ -1,9 +1,13 @@
 """A leaderboard that is not of the text that params.yaml names says so."""
 
+import shutil
+
 import pytest
+from ruamel.yaml import YAML
 
 from textmill.lineage import params, standings
 from textmill.lineage.consistency import out_of_step
+from textmill.repository import layout
 
 PARAMS = """\
 corpus: local
@@ -72,15 +76,35 @@ def test_scores_newer_than_the_ranking_say_so(board, tmp_path):
     assert "scored anew since this ranking: kn" in standings.out_of_date(ranked, tmp_path)
 
 
-def test_a_model_made_of_other_parameters_is_named_with_its_stages(made):
-    assert out_of_step("kn3", made) is None
-    assert out_of_step("mix", made) is None
+def test_what_is_made_of_other_parameters_is_named_with_its_stages(made):
+    model, scores, mixed = layout.model("kn3"), layout.scores("kn3"), layout.scores("mix")
+    for path in (model, scores, mixed, None):
+        assert out_of_step(path, made) is None
     path = made / "params.yaml"
     path.write_text(path.read_text().replace("minimum_frequency: 2", "minimum_frequency: 1"))
     note = "not run since something changed: vocabulary@word  -> dvc repro"
-    assert out_of_step("kn3", made) == note
-    assert out_of_step("mix", made) == note
+    for one in (model, scores, mixed, layout.model("unigram")):
+        assert out_of_step(one, made) == note
     path.write_text(path.read_text().replace("order: 3", "order: 4"))
-    assert "vocabulary@word, ngram@kn3" in out_of_step("kn3", made)
-    assert out_of_step("unigram", made) == note
+    assert "vocabulary@word, ngram@kn3" in out_of_step(model, made)
     assert "vocabulary@word, ngram@kn3" in out_of_step(root=made)
+    assert out_of_step(layout.model("unigram"), made) == note
+
+
+def test_scores_of_a_model_that_was_made_anew_are_old(made):
+    """A run that stopped between the two stages; and where nothing says who made them."""
+    lock = made / "dvc.lock"
+    content = YAML(typ="safe").load(lock.read_text())
+    content["stages"]["ngram@kn3"]["outs"][0]["md5"] = "0" * 32 + ".dir"
+    with lock.open("w") as file:
+        YAML().dump(content, file)
+    assert out_of_step(layout.model("kn3"), made) is None
+    assert "evaluate_ngram@kn3" in out_of_step(layout.scores("kn3"), made)
+    assert "evaluate_ngram@kn3" in out_of_step(layout.scores("mix"), made)
+    del content["stages"]["evaluate_ngram@unigram"]
+    with lock.open("w") as file:
+        YAML().dump(content, file)
+    assert "evaluate_ngram@unigram" in out_of_step(layout.scores("unigram"), made)
+    shutil.rmtree(made / layout.scores("unigram"))
+    (made / layout.model_metrics("unigram")).unlink()
+    assert out_of_step(layout.scores("unigram"), made) is None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,26 @@ def test_threads_change_the_loss_by_rounding_alone() -> None:
     for result in results[1:]:
         for one, two in zip(result, results[0], strict=True):
             assert torch.allclose(one, two, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("odd", [-1, 40])
+def test_a_target_outside_of_the_ids_is_refused(odd: int) -> None:
+    x, weight, bias, targets = _problem(torch.float32)
+    targets[5] = odd
+    with pytest.raises(IndexError, match="outside of the 40 ids"):
+        chunked_cross_entropy(x, weight, bias, targets)
+
+
+def test_threads_of_one_process_have_places_of_their_own() -> None:
+    problem = _problem(torch.float32)
+    wanted = torch.autograd.grad(chunked_cross_entropy(*problem), problem[:3])
+
+    def found(_: int) -> tuple[Tensor, ...]:
+        return torch.autograd.grad(chunked_cross_entropy(*problem), problem[:3])
+
+    with ThreadPoolExecutor(3) as pool:
+        for result in pool.map(found, range(60)):
+            assert all(map(torch.equal, result, wanted))
 
 
 def test_no_targets_make_no_loss() -> None:

@@ -285,6 +285,20 @@ def test_probabilities_that_sum_to_more_than_one_are_told(tmp_path, caplog, old,
         assert message.endswith("so its perplexities are too low")
 
 
+def test_the_weight_of_a_context_without_words_is_its_sum(tmp_path, caplog):
+    path = tmp_path / "model.arpa"
+    path.write_text(PLAIN.replace("<s>\t-0.5", "<s>\t0").replace("-1.0\t<unk>", "-1.0\t<unk>\t0.5"))
+    read_arpa(path)
+    (message,) = caplog.messages
+    assert "the words after '<unk>' sum to 3.09" in message
+
+
+def test_a_byte_order_mark_is_no_text_before_it(tmp_path):
+    path = tmp_path / "model.arpa"
+    path.write_text(PLAIN, encoding="utf-8-sig")
+    assert read_arpa(path).order == 2
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_model_of_ours_is_no_cause_for_a_warning(train, tmp_path, caplog, name):
     write_arpa(train(LINES, **OPTIONS[name]), tmp_path / "model.arpa")

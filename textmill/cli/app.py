@@ -10,9 +10,12 @@ from rich.console import Console
 
 import textmill
 from pipeline_steps.check import check as check_params
+from textmill.base.errors import UserError
 from textmill.lineage.consistency import out_of_step
+from textmill.repository import layout
 from textmill.repository.layout import find_root
 from textmill.repository.names import SAFE
+from textmill.repository.stages import read_stages
 
 app = typer.Typer(
     help="Language models that can be compared: raw text in, a leaderboard out.",
@@ -59,14 +62,27 @@ def console() -> Console:
     return found
 
 
-def say_what_is_old(models: Iterable[str]) -> None:
+def say_what_is_old(models: Iterable[str], *, scores: bool = False) -> None:
     """On standard error, of each model that is not the one params.yaml asks for by now.
 
-    ARPA files, named by their paths, are as they are.
+    scores: or its scores are not. ARPA files, named by their paths, are as they are.
     """
-    for model in models:
-        if SAFE.fullmatch(model) and (why := out_of_step(model, find_root())):
+    for model in dict.fromkeys(models):
+        if not SAFE.fullmatch(model):
+            continue
+        try:
+            why = out_of_step(made(model, scores=scores), find_root())
+        except UserError as error:
+            why = f"nobody knows, since {error.where}: {error.what}"
+        if why:
             print(f"textmill: {model} is of another params.yaml: {why}", file=sys.stderr)
+
+
+def made(model: str, *, scores: bool) -> Path:
+    """What is asked about: the scores of a declared model, or its files where it has such."""
+    outs = {out for stage in read_stages(find_root()) for out in stage.outs}
+    path = layout.model(model)
+    return layout.scores(model) if scores or str(path) not in outs else path
 
 
 def say_no(reason: object) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli.app import app, say_no, say_what_is_old, sound_root
+from textmill.cli.app import app, made, say_no, say_what_is_old, sound_root
 from textmill.lineage import trace as tracing
 from textmill.lineage import verify as verification
 from textmill.lineage.consistency import out_of_step
@@ -23,7 +23,7 @@ def trace(
     Scores, model, shards, vocabulary, cleaned text, raw file, address, sha256 and licence.
     """
     traced = tracing.trace(model, sound_root())
-    say_what_is_old([model])
+    say_what_is_old([model], scores=True)
     print(json.dumps(traced, indent=2) if as_json else tracing.render(traced))
 
 
@@ -39,7 +39,7 @@ def verify(
     """
     root = sound_root()
     links, broken, not_made = verification.verify(model, root)
-    if why := out_of_step(model, root):
+    if why := out_of_step(None if model is None else made(model, scores=True), root):
         print(f"textmill: not of today's params.yaml: {why}", file=sys.stderr)
     if as_json:
         found = {"links": links, "broken": broken and asdict(broken), "not_made": not_made}

@@ -77,9 +77,9 @@ def compare(
 
     root = sound_root()
     found = comparing.compare(models, root)
-    say_what_is_old(models)
+    say_what_is_old(models, scores=True)
     if as_json:
-        print(json.dumps([asdict(one) for one in found], indent=2))
+        print(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
         return
     console().print(comparing.table(found))
     pairs = "this pair" if len(found) == 1 else f"these {len(found)} pairs"

@@ -57,7 +57,9 @@ def totals_table(scores: TextScores) -> Table:
     """The totals, for a terminal."""
     numbers = scores.numbers | {"words": scores.numbers["words"] - scores.numbers["lines"]}
     for name, nats in (("log10_p", "nats_tokens"), ("log10_p_spelling", "nats_spelling")):
-        numbers[name] = None if numbers[nats] is None else -numbers[nats] / math.log(10)
+        numbers[name] = None if numbers[nats] is None else 0.0 - numbers[nats] / math.log(10)
+    if numbers["unknown"] and not numbers["nats_spelling"]:  # nobody spells them
+        numbers["log10_p_spelling"] = None
     table = Table(box=None, pad_edge=False, show_header=False)
     for justify in ("left", "right", "left"):
         table.add_column(justify=justify)

@@ -4,12 +4,14 @@ The leaderboard adjusts its p-values for all of its pairs, so every further mode
 larger. Who asks about two or three models in particular asks about their pairs alone.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
 from textmill.base.errors import UserError
@@ -18,7 +20,7 @@ from textmill.lineage.chain import check_model
 from textmill.reports import wording
 from textmill.reports.certainty import line_scores
 from textmill.repository import layout
-from textmill.scoring.permutation import every_pair
+from textmill.scoring.permutation import MOST_MODELS, every_pair
 from textmill.scoring.significance import Bootstrap, behind, cut
 
 
@@ -51,6 +53,11 @@ def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]
     chosen = list(dict.fromkeys(names))
     if len(chosen) < 2:
         raise UserError("it takes two models", next_step="textmill compare MODEL MODEL ...")
+    if len(chosen) > MOST_MODELS:
+        raise UserError(
+            f"{len(chosen)} models are too many to hold against one another",
+            next_step=f"name {MOST_MODELS} at most",
+        )
     bits = {name: _bits_per_byte(name, root) for name in chosen}
     keys = {name: _summary(name, root)["comparison_key"] for name in chosen}
     if len(set(keys.values())) > 1:
@@ -60,10 +67,11 @@ def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]
     doc_L, bytes_L, nats_LM = line_scores(
         ranked, lambda name: read_table(root / layout.scores(name) / "test.arrow")
     )
+    _check_sums(bytes_L, nats_LM, ranked, bits)
     pieces, compared = cut(doc_L, bytes_L, nats_LM, plan), every_pair(doc_L, nats_LM)
     if pieces is None or compared is None:
         raise UserError(
-            f"the test text has {len(doc_L):,} lines, too few to say how certain a difference is",
+            f"lines of the test text: {len(doc_L):,}, too few to say how certain a difference is",
             next_step=f"choose a corpus with {plan.least_pieces} lines of test text or more",
         )
     intervals = [behind(pieces, column, plan) for column in range(len(ranked))]
@@ -85,14 +93,29 @@ def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]
     )
 
 
+def _check_sums(
+    bytes_L: np.ndarray, nats_LM: np.ndarray, names: Sequence[str], bits: Mapping[str, float]
+) -> None:
+    """UserError where the scores of the lines are not those that the summary is of."""
+    found_M = nats_LM.sum(0) / (bytes_L.sum() * math.log(2))
+    for name, found in zip(names, found_M, strict=True):
+        if not math.isclose(found, bits[name], rel_tol=1e-9):
+            raise UserError(
+                f"they give {found:.4f} bits per byte, and their summary says {bits[name]:.4f}",
+                where=str(layout.scores(name)),
+                next_step=f"dvc checkout {layout.scores(name)}   (not in the cache: dvc repro)",
+            )
+
+
 def table(found: Sequence[Difference]) -> Table:
     """For a terminal: a line for every two models."""
     drawn = Table(box=None, pad_edge=False)
     for heading, justify in (
         ("better", "left"), ("worse", "left"), ("bits/byte", "right"), ("difference", "left"),
-        ("p", "right"), ("adjusted", "right"), ("", "left"),
+        ("p", "right"), ("adjusted", "right"), ("told apart", "left"),
     ):  # fmt: skip
-        drawn.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        is_name = heading in ("better", "worse")  # which fold where the terminal is narrow
+        drawn.add_column(heading, justify=justify, no_wrap=not is_name, overflow="fold")  # type: ignore[arg-type]
     for one in found:
         drawn.add_row(
             one.better,
@@ -101,7 +124,7 @@ def table(found: Sequence[Difference]) -> Table:
             f"{wording.bits_more(one.difference)} {wording.bits_range(one.low, one.high)}",
             f"{one.p:.4f}",
             f"{one.p_adjusted:.4f}",
-            "told apart" if one.told_apart else "not told apart",
+            "yes" if one.told_apart else "no",
         )
     return drawn
 
@@ -116,8 +139,8 @@ def _summary(name: str, root: Path) -> Mapping[str, Any]:
 
 def _bits_per_byte(name: str, root: Path) -> float:
     summary = _summary(name, root)
-    bits = summary["test"]["bits_per_byte"]
-    if summary["why_not"] or bits is None:
+    bits = summary["test"].get("bits_per_byte")
+    if summary["why_not"] or bits is None or not math.isfinite(bits):
         raise UserError(
             f"{name} has no bits per byte to compare: "
             f"{summary['why_not'] or 'a part of the text is impossible to it'}",

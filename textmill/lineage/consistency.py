@@ -38,19 +38,19 @@ def disagreement(board: Leaderboard, root: Path = Path()) -> tuple[str, str] | N
     return None
 
 
-def out_of_step(name: str | None = None, root: Path = Path()) -> str | None:
-    """Why a declared model on disk, or any, is not the one that params.yaml asks for, or None.
+def out_of_step(path: Path | None = None, root: Path = Path()) -> str | None:
+    """Why an output on disk, or any, is not the one that params.yaml asks for, or None.
 
-    From records alone, as `disagreement`: the stages behind it that have run, but not since a
-    change.
+    From records alone, as `disagreement`: the stages behind it that left something, and have not
+    run since a change.
     """
     stages, locked = list(read_stages(root)), last_runs(root)
-    if name is not None:
+    if path is not None:
         writers = {out: stage for stage in stages for out in stage.outs}
-        path = next(p for p in (layout.model(name), layout.scores(name)) if str(p) in writers)
         behind = {stage.name for stage in _made_by(writers[str(path)], writers)}
         stages = [stage for stage in stages if stage.name in behind]
-    found = stale([stage for stage in stages if stage.name in locked], locked, root)
+    there = [one for one in stages if any((root / out).exists() for out in one.outs)]
+    found = stale(there, locked, root)
     return f"not run since something changed: {_some(found)}  -> dvc repro" if found else None
 
 

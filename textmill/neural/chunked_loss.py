@@ -12,9 +12,10 @@ softmax, and 1.2 times at 10,000 ids (docs/results.md, 2026-12-01).
 Suffixes: N positions, C positions of a chunk, E width, V vocabulary.
 """
 
-from functools import cache, partial
+import threading
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -25,6 +26,9 @@ from textmill.neural.softmax_kernels import to_errors, to_errors_of_bfloat16
 LOGITS_AT_ONCE = 1 << 25
 """128 MB in float32, touched where needed. At 33,278 ids that is 1,008 positions; with a quarter of
 it a step takes a twentieth longer."""
+
+
+_places = threading.local()
 
 
 def chunked_cross_entropy(
@@ -90,13 +94,12 @@ def _room(x_CE: Tensor, size: int) -> Tensor:
     """
     if x_CE.device.type != "cpu":
         return x_CE.new_empty(len(x_CE), size)
-    return _place(max(LOGITS_AT_ONCE, size), x_CE.dtype)[: len(x_CE) * size].view(-1, size)
-
-
-@cache
-def _place(numbers: int, dtype: torch.dtype) -> Tensor:
-    with torch.inference_mode(mode=False):
-        return torch.empty(numbers, dtype=dtype)
+    numbers, places = max(LOGITS_AT_ONCE, size), _places.__dict__
+    place = places.get(str(x_CE.dtype))
+    if place is None or len(place) < numbers:
+        with torch.inference_mode(mode=False):
+            place = places[str(x_CE.dtype)] = torch.empty(numbers, dtype=x_CE.dtype)
+    return cast(Tensor, place)[: len(x_CE) * size].view(-1, size)
 
 
 def _add_product(total: Tensor, a: Tensor, b: Tensor, *, is_first: bool) -> None:
@@ -129,6 +132,8 @@ def _compiled_errors(
     threads: RowThreads, logits_CV: Tensor, bias_V: Tensor, targets_C: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What `_errors` gives, in place of the logits."""
+    if len(targets_C) and not 0 <= int(targets_C.min()) <= int(targets_C.max()) < len(bias_V):
+        raise IndexError(f"a target is outside of the {len(bias_V)} ids")
     is_half = logits_CV.dtype == torch.bfloat16
     kernel = to_errors_of_bfloat16 if is_half else to_errors
     nats_C = bias_V.new_empty(len(logits_CV))

@@ -40,11 +40,18 @@ def too_much(model: NgramModel, tables: list[OrderTable]) -> str | None:
 
 
 def _histories(model: NgramModel, tables: list[OrderTable]) -> Iterator[np.ndarray]:
-    """States (C, N-1): none, then contexts of each order that have words after them."""
+    """States (C, N-1): none, then contexts of each order.
+
+    Some that have words after them, and the heaviest of those with and of those without: where no
+    word is listed after one, its weight is the sum.
+    """
     yield model.null_context(1)
     for n in range(1, len(tables)):
-        rows = np.flatnonzero(np.diff(tables[n].starts))
+        has_words, backoffs = np.diff(tables[n].starts) > 0, tables[n - 1].backoffs
+        rows = np.flatnonzero(has_words)
         rows = rows[np.linspace(0, len(rows) - 1, min(CONTEXTS, len(rows))).astype(np.int64)]
+        heaviest = [np.where(which, backoffs, -1.0).argmax() for which in (has_words, ~has_words)]
+        rows = np.append(rows, heaviest)
         states = model.null_context(len(rows))
         for depth in range(n - 1, -1, -1):
             states[:, depth - n] = tables[depth].words[rows]

@@ -20,7 +20,7 @@ def reading(path: Path) -> Iterator[TextIO]:
     """
     try:
         with _unpacked(path) as file:
-            yield io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            yield io.TextIOWrapper(file, encoding="utf-8-sig", newline="\n")
     except FileNotFoundError:
         raise UserError(f"there is no {path}", next_step="correct the path") from None
     except UnicodeDecodeError as error:

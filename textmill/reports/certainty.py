@@ -15,6 +15,8 @@ from textmill.reports.records import Certainty, Entry, Leaderboard, Pair
 from textmill.scoring.permutation import Comparison, Permutation, every_pair
 from textmill.scoring.significance import Bootstrap, Floats, Integers, behind, cut
 
+NEEDED = {"doc", "bytes", "nats_tokens", "nats_spelling"}
+
 
 def with_certainty(
     board: Leaderboard,
@@ -70,14 +72,19 @@ def line_scores(
     names: list[str], scores: Callable[[str], pa.Table]
 ) -> tuple[Integers, Integers, Floats]:
     """Document, bytes and each model's nats of every line."""
-    first = scores(names[0])
-    doc_L, bytes_L = first["doc"].to_numpy(), first["bytes"].to_numpy()
+    tables = [_with_columns(scores(name), name) for name in names]
+    doc_L, bytes_L = tables[0]["doc"].to_numpy(), tables[0]["bytes"].to_numpy()
     nats_LM = np.empty((len(doc_L), len(names)))
-    for column, name in enumerate(names):
-        table = scores(name)
+    for column, (name, table) in enumerate(zip(names, tables, strict=True)):
         _refuse_other_lines(table, doc_L, bytes_L, f"{name} and {names[0]}")
         nats_LM[:, column] = table["nats_tokens"].to_numpy() + table["nats_spelling"].to_numpy()
     return doc_L, bytes_L, nats_LM
+
+
+def _with_columns(table: pa.Table, name: str) -> pa.Table:
+    if missing := sorted(NEEDED - set(table.column_names)):
+        raise UserError(f"the scores of {name} lack {', '.join(missing)}", next_step="dvc repro")
+    return table
 
 
 def _refuse_other_lines(

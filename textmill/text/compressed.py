@@ -10,6 +10,7 @@ import errno
 import gzip
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,6 +51,8 @@ def decompressed(path: Path, compression: str) -> Iterator[Readable]:
 
     Reading raises one of `BROKEN` when the file is cut short or damaged.
     """
+    if path.is_dir():  # Arrow's own error has no number
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if compression and not path.stat().st_size:
         raise EOFError("the file is empty")
     with _OPENERS[compression](path) as stream:
