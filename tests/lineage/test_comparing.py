@@ -127,9 +127,9 @@ def test_the_command_prints_a_line_for_every_pair_and_json(made, monkeypatch):
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].split() == [
-        "better", "worse", "bits/byte", "difference", "p", "adjusted", "told", "apart",
+        "better", "worse", "bits/byte", "difference", "p", "(Holm)", "apart",
     ]  # fmt: skip
     assert len(lines) == 5
-    assert lines[-1].startswith("Told apart: adjusted p of at most 0.05 for these 3 pairs.")
+    assert lines[-1].startswith("Apart: p of at most 0.05, adjusted for these 3 pairs.")
     told = json.loads(CliRunner().invoke(app, ["compare", "lstm", "kn3", "--json"]).stdout)
     assert np.isclose(told[0]["difference"], compare(["lstm", "kn3"], made)[0].difference)

@@ -83,7 +83,7 @@ def compare(
         return
     console().print(comparing.table(found))
     pairs = "this pair" if len(found) == 1 else f"these {len(found)} pairs"
-    print(f"Told apart: adjusted p of at most 0.05 for {pairs}. An interval is for its pair alone.")
+    print(f"Apart: p of at most 0.05, adjusted for {pairs}. An interval is for its pair alone.")
 
 
 @app.command(epilog="Example: textmill diagnose lstm_word kn5_word")

@@ -112,7 +112,7 @@ def table(found: Sequence[Difference]) -> Table:
     drawn = Table(box=None, pad_edge=False)
     for heading, justify in (
         ("better", "left"), ("worse", "left"), ("bits/byte", "right"), ("difference", "left"),
-        ("p", "right"), ("adjusted", "right"), ("told apart", "left"),
+        ("p (Holm)", "right"), ("apart", "left"),
     ):  # fmt: skip
         is_name = heading in ("better", "worse")  # which fold where the terminal is narrow
         drawn.add_column(heading, justify=justify, no_wrap=not is_name, overflow="fold")  # type: ignore[arg-type]
@@ -122,7 +122,6 @@ def table(found: Sequence[Difference]) -> Table:
             one.worse,
             f"{wording.bits(one.better_bits_per_byte)} {wording.bits(one.worse_bits_per_byte)}",
             f"{wording.bits_more(one.difference)} {wording.bits_range(one.low, one.high)}",
-            f"{one.p:.4f}",
             f"{one.p_adjusted:.4f}",
             "yes" if one.told_apart else "no",
         )
