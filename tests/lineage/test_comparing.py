@@ -78,6 +78,23 @@ def test_what_cannot_be_compared_is_named(made):
         compare(["kn3", "lstm"], made)
 
 
+def test_a_certain_difference_that_does_not_show_tells_no_models_apart(made):
+    """As on the leaderboard: p is small, and three digits of bits per byte are the same."""
+    scored = read_table(made / layout.scores("kn3") / "test.arrow")
+    place = scored.column_names.index("nats_tokens")
+    more = scored["nats_tokens"].to_numpy() + 1e-5 * scored["bytes"].to_numpy()
+    write_table(
+        made / layout.scores("lstm") / "test.arrow",
+        scored.set_column(place, "nats_tokens", pa.array(more)),
+    )
+    test = read_json(made / layout.summary("kn3"))["test"]
+    change(made, "lstm", test={**test, "bits_per_byte": test["bits_per_byte"] + 1e-5 / np.log(2)})
+    (one,) = compare(["lstm", "kn3"], made)
+    assert one.p <= 0.001
+    assert 0 < one.difference < 0.0005
+    assert not one.told_apart
+
+
 def test_scores_that_are_not_those_of_the_summary_are_refused(made):
     scored = read_table(made / layout.scores("unigram") / "test.arrow")
     write_table(made / layout.scores("lstm") / "test.arrow", scored)
@@ -129,7 +146,7 @@ def test_the_command_prints_a_line_for_every_pair_and_json(made, monkeypatch):
     assert lines[0].split() == [
         "better", "worse", "bits/byte", "difference", "p", "(Holm)", "apart",
     ]  # fmt: skip
-    assert len(lines) == 5
-    assert lines[-1].startswith("Apart: p of at most 0.05, adjusted for these 3 pairs.")
+    assert len(lines) == 6
+    assert lines[-2].startswith("Apart: p of at most 0.05, adjusted for these 3 pairs, and")
     told = json.loads(CliRunner().invoke(app, ["compare", "lstm", "kn3", "--json"]).stdout)
     assert np.isclose(told[0]["difference"], compare(["lstm", "kn3"], made)[0].difference)

@@ -83,7 +83,8 @@ def compare(
         return
     console().print(comparing.table(found))
     pairs = "this pair" if len(found) == 1 else f"these {len(found)} pairs"
-    print(f"Apart: p of at most 0.05, adjusted for {pairs}. An interval is for its pair alone.")
+    print(f"Apart: p of at most 0.05, adjusted for {pairs}, and a difference of 0.0005 or more.")
+    print("An interval is for its pair alone.")
 
 
 @app.command(epilog="Example: textmill diagnose lstm_word kn5_word")

@@ -7,7 +7,6 @@ larger. Who asks about two or three models in particular asks about their pairs 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from textmill.base.files import read_record, read_table
 from textmill.lineage.chain import check_model
 from textmill.reports import wording
 from textmill.reports.certainty import line_scores
+from textmill.reports.ties import are_told_apart
 from textmill.repository import layout
 from textmill.scoring.permutation import MOST_MODELS, every_pair
 from textmill.scoring.significance import Bootstrap, behind, cut
@@ -30,6 +30,7 @@ class Difference:
 
     difference: bits per byte that `worse` needs more; low, high: its interval, as if nothing else
     were asked. p: of a paired permutation test. p_adjusted: by Holm, for the pairs that were asked.
+    told_apart: as on the leaderboard, a difference that does not show there is none.
     """
 
     better: str
@@ -59,8 +60,7 @@ def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]
             next_step=f"name {MOST_MODELS} at most",
         )
     bits = {name: _bits_per_byte(name, root) for name in chosen}
-    keys = {name: _summary(name, root)["comparison_key"] for name in chosen}
-    if len(set(keys.values())) > 1:
+    if len({_summary(name, root)["comparison_key"] for name in chosen}) > 1:
         raise UserError("their scores are not of one test text", next_step="dvc repro")
     ranked = sorted(chosen, key=lambda name: (bits[name], name))
     plan = Bootstrap()
@@ -75,21 +75,21 @@ def compare(names: Sequence[str], root: Path = Path()) -> tuple[Difference, ...]
             next_step=f"choose a corpus with {plan.least_pieces} lines of test text or more",
         )
     intervals = [behind(pieces, column, plan) for column in range(len(ranked))]
-    level = 1 - plan.confidence
     return tuple(
         Difference(
-            better=ranked[i],
-            worse=ranked[j],
-            better_bits_per_byte=bits[ranked[i]],
-            worse_bits_per_byte=bits[ranked[j]],
-            difference=intervals[i][j].difference,
-            low=intervals[i][j].low,
-            high=intervals[i][j].high,
+            better=ranked[pair.first],
+            worse=ranked[pair.second],
+            better_bits_per_byte=bits[ranked[pair.first]],
+            worse_bits_per_byte=bits[ranked[pair.second]],
+            difference=interval.difference,
+            low=interval.low,
+            high=interval.high,
             p=pair.p,
             p_adjusted=pair.p_adjusted,
-            told_apart=pair.p_adjusted <= level,
+            told_apart=are_told_apart(interval.difference, pair.p_adjusted, plan.confidence),
         )
-        for (i, j), pair in zip(combinations(range(len(ranked)), 2), compared.pairs, strict=True)
+        for pair in compared.pairs
+        for interval in [intervals[pair.first][pair.second]]
     )
 
 

@@ -11,9 +11,15 @@ SMALLEST = 0.0005
 """Bits per byte that the table shows. Less may be certain, and tells no model from another."""
 
 
+def are_told_apart(difference: float, p_adjusted: float, confidence: float) -> bool:
+    """Whether the adjusted p-value is at the level or below, and the difference one that shows."""
+    return p_adjusted <= 1 - confidence and abs(difference) >= SMALLEST
+
+
 def is_same(pair: Pair, board: Leaderboard) -> bool:
-    """Whether its adjusted p-value is above the level, or its difference nothing that shows."""
-    return not _is_significant(pair, board) or abs(pair.difference) < SMALLEST
+    """Whether the two of a pair are not told apart."""
+    confidence = 0.0 if board.certainty is None else board.certainty.confidence
+    return not are_told_apart(pair.difference, pair.p_adjusted, confidence)
 
 
 def is_tied(entry: Entry, board: Leaderboard) -> bool:
