@@ -1,7 +1,7 @@
 """Choose how a network adapts, on the first quarter of the validation text, and score with it.
 
 With both methods dynamic evaluation is chosen first, then the cache over the states it gives. The
-cache's weight is fitted to the quarter by expectation maximisation, as a mixture's is.
+cache's weight is fitted to the quarter by bisection, as a mixture's is.
 """
 
 import itertools
